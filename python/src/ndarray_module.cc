@@ -12,6 +12,7 @@
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "numpy_call.h"
+#include "onnx_call.h"
 #include "views.h"
 
 namespace mxnet {
@@ -241,6 +242,7 @@ PYBIND11_MODULE(ndarray, m) {
   AddNumpyCall(m.ptr());
   AddNumpyClass(m.ptr());
   AddStoreCalls(m.ptr());
+  AddOnnxCall(m.ptr());
   AddViews(m.ptr());
   // Of what the module was made: mxnet._binding compares.
   m.attr("_sources") = kSources;

@@ -6,16 +6,55 @@
 #include "mxnet/op.h"
 
 namespace mxnet {
+namespace {
+
+/* The nodes that a walk has met. A plan takes a hundred walks, and a node of a standard set is an
+ * allocation. */
+class Met {
+ public:
+  Met() : slots_(kFirst, nullptr) {}
+  /* Is it new? */
+  bool Insert(const Node* node) {
+    size_t at = Place(node);
+    for (; slots_[at]; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at] == node) return false;
+    slots_[at] = node;
+    if (++count_ * 2 > slots_.size()) Grow();
+    return true;
+  }
+
+ private:
+  static constexpr size_t kFirst = 128;  // a power of two, as all sizes
+  size_t Place(const Node* node) const {
+    const uint64_t mixed = reinterpret_cast<uintptr_t>(node) * uint64_t{0x9E3779B97F4A7C15};
+    return static_cast<size_t>(mixed >> 32) & (slots_.size() - 1);
+  }
+  void Grow() {
+    std::vector<const Node*> old(slots_.size() * 4, nullptr);
+    old.swap(slots_);
+    for (const Node* node : old) {
+      if (!node) continue;
+      size_t at = Place(node);
+      while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = node;
+    }
+  }
+
+  std::vector<const Node*> slots_;
+  size_t count_ = 0;
+};
+
+}  // namespace
 
 MXNET_DLL void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
   struct Frame {
     NodePtr node;
     size_t next;
   };
-  std::unordered_set<const Node*> seen;
+  Met seen;
   std::vector<Frame> stack;
   auto enter = [&](const NodePtr& n) {
-    if (n && seen.insert(n.get()).second) stack.push_back({n, 0});
+    if (n && seen.Insert(n.get())) stack.push_back({n, 0});
   };
   for (const auto& head : heads) {
     enter(head.node);
@@ -23,9 +62,9 @@ MXNET_DLL void DFSVisit(const std::vector<NodeEntry>& heads, const std::function
       Frame& top = stack.back();
       const size_t deps = top.node->control_deps.size(), at = top.next++;
       if (at < top.node->inputs.size()) {
-        enter(NodePtr(top.node->inputs[at].node));
+        enter(top.node->inputs[at].node);
       } else if (at < top.node->inputs.size() + deps) {
-        enter(NodePtr(top.node->control_deps[at - top.node->inputs.size()]));
+        enter(top.node->control_deps[at - top.node->inputs.size()]);
       } else {
         NodePtr done = std::move(top.node);
         stack.pop_back();

@@ -152,6 +152,17 @@ void FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& ope
   for (const NDArray& a : results) chunks_.insert(a.chunk());
 }
 
+std::shared_ptr<const void> FoldedWeights::OfNode(const NodeProto& node) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = of_nodes_.find(&node);
+  return it == of_nodes_.end() ? nullptr : it->second;
+}
+
+void FoldedWeights::PutOfNode(const NodeProto& node, std::shared_ptr<const void> made) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  of_nodes_[&node] = std::move(made);
+}
+
 NDArray FoldedWeights::On(const NDArray& array, Context ctx) {
   if (array.ctx() == ctx) return array;
   const std::string call = "copy to " + ctx.str();

@@ -28,6 +28,10 @@ class FoldedWeights {
   /* Null unless `operands` are all weights, or were computed of them, and the result is kept. */
   const std::vector<NDArray>* Find(const std::string& call, const std::vector<NDArray>& operands);
   void Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results);
+  /* What a converter made of a node's attributes alone; null when it has not. Any later plan of
+   * the model takes it, too. */
+  std::shared_ptr<const void> OfNode(const NodeProto& node);
+  void PutOfNode(const NodeProto& node, std::shared_ptr<const void> made);
   /* The same contents on another device. */
   NDArray On(const NDArray& array, Context ctx);
 
@@ -39,6 +43,7 @@ class FoldedWeights {
   std::unordered_set<const Chunk*> chunks_;
   std::unordered_map<std::string, std::string> names_;
   std::unordered_map<std::string, std::vector<NDArray>> results_;
+  std::unordered_map<const NodeProto*, std::shared_ptr<const void>> of_nodes_;
 };
 
 class GraphBuilder {

@@ -760,3 +760,14 @@ def SyncBatchNorm(data: NDArray, gamma: NDArray | None = ..., beta: NDArray | No
     """
 @overload
 def SyncBatchNorm(data: NDArray, gamma: NDArray | None, beta: NDArray | None, moving_mean: NDArray | None, moving_var: NDArray | None, eps: float, momentum: float, fix_gamma: bool, use_global_stats: bool, output_mean_var: bool, ndev: int, key: str, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
+@overload
+def tree_ensemble(data: NDArray, nodes: NDArray | None = ..., values: NDArray | None = ..., roots: NDArray | None = ..., weights: NDArray | None = ..., *, depth: int, comparison: int = ..., aggregate: Literal["max", "min", "sum"] = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """The scores (examples, targets) that decision trees give to data (examples, features).
+
+    depth: The most steps from a root to a leaf.
+    comparison: What all nodes ask: 0 data <= value, 1 <, 2 >=, 3 >, 4 ==, 5 !=. -1: each node
+        says it.
+    aggregate: How the weights of all trees become one score.
+    """
+@overload
+def tree_ensemble(data: NDArray, nodes: NDArray | None, values: NDArray | None, roots: NDArray | None, weights: NDArray | None, depth: int, comparison: int = ..., aggregate: Literal["max", "min", "sum"] = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...

@@ -6,6 +6,7 @@ import os
 
 import numpy as _np
 
+from .._binding import onnx_run
 from ..base import NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
 from ..context import current_context, Context
 from .. import _dtypes
@@ -141,6 +142,7 @@ class Model(NotCopied):
         self.inputs = [_Info(i) for i in self.about["inputs"]]
         self.outputs = [_Info(o) for o in self.about["outputs"]]
         self.metadata = self.about["metadata"]
+        self._names, self._output_names = tuple(i.name for i in self.inputs), [o.name for o in self.outputs]
 
     def __del__(self):
         if self.handle is not None and _LIB is not None:
@@ -159,9 +161,21 @@ class Model(NotCopied):
             named[name] = value
         return named
 
+    def _of_arrays(self, names, values):
+        """The results for tuples of names and arrays; None where a value is no array."""
+        results = onnx_run(self.handle.value, names, values)
+        if type(results) is int:   # pylint: disable=unidiomatic-typecheck
+            check_call(results)
+        for i, result in enumerate(results or ()):
+            if not isinstance(result, NDArray):
+                numpy = any(isinstance(v, _np_ndarray) for v in values)
+                results[i] = _from_value(_Handle(result), _np_ndarray if numpy else NDArray)
+        return results
+
     def __call__(self, *args, **kwargs):
-        results = self.run(self._named(args, kwargs))
-        values = list(results.values())
+        values = self._of_arrays(self._names, args) if not kwargs and len(args) == len(self._names) else None
+        if values is None:
+            values = list(self.run(self._named(args, kwargs)).values())
         return values[0] if len(values) == 1 else values
 
     def run(self, inputs):
@@ -184,6 +198,9 @@ class Model(NotCopied):
         MXNetError
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
+        results = self._of_arrays(tuple(inputs), tuple(inputs.values()))
+        if results is not None:
+            return dict(zip(self._output_names, results))
         from .. import util
         about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]

@@ -750,3 +750,14 @@ def SyncBatchNorm(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: S
     """
 @overload
 def SyncBatchNorm(data: Symbol | None, gamma: Symbol | None, beta: Symbol | None, moving_mean: Symbol | None, moving_var: Symbol | None, eps: float, momentum: float, fix_gamma: bool, use_global_stats: bool, output_mean_var: bool, ndev: int, key: str, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
+@overload
+def tree_ensemble(data: Symbol | None = ..., nodes: Symbol | None = ..., values: Symbol | None = ..., roots: Symbol | None = ..., weights: Symbol | None = ..., *, depth: int, comparison: int = ..., aggregate: Literal["max", "min", "sum"] = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """The scores (examples, targets) that decision trees give to data (examples, features).
+
+    depth: The most steps from a root to a leaf.
+    comparison: What all nodes ask: 0 data <= value, 1 <, 2 >=, 3 >, 4 ==, 5 !=. -1: each node
+        says it.
+    aggregate: How the weights of all trees become one score.
+    """
+@overload
+def tree_ensemble(data: Symbol | None, nodes: Symbol | None, values: Symbol | None, roots: Symbol | None, weights: Symbol | None, depth: int, comparison: int = ..., aggregate: Literal["max", "min", "sum"] = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...

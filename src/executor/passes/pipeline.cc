@@ -178,6 +178,7 @@ std::string GraphText(const PassGraph& graph) {
 void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<PassRecord>* records) {
   const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
   const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
+  int nodes = CountNodes(*graph);
   for (const Pass& pass : PlanPasses()) {
     if (pass.stage != stage || off.count(pass.name)) continue;
     if ((context->request.every_result && pass.keeps != Results::kAll) || !pass.wanted(*context)) continue;
@@ -185,10 +186,11 @@ void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<
     const std::string before = show ? GraphText(*graph) : "";
     PassRecord record;
     record.name = pass.name;
-    record.nodes_before = CountNodes(*graph);
+    record.nodes_before = nodes;
     record.changed = pass.run(graph, context);
     if (record.changed) context->Forget();
-    record.nodes_after = CountNodes(*graph);
+    if (record.changed) nodes = CountNodes(*graph);
+    record.nodes_after = nodes;
     if (show) {
       std::ostringstream os;  // one write: plans are compiled on several threads
       os << "[plan] pass " << pass.name << ": " << record.changed << " changes, " << record.nodes_before << " -> " << record.nodes_after

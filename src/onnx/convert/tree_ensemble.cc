@@ -1,13 +1,14 @@
 /*
- * Ensembles of trees. All trees go down one level at a time: the node that each example has
- * reached in each tree is an array (examples, trees), and a level is a few lookups in arrays of
- * nodes. Leaves lead to themselves.
+ * Ensembles of trees: their attributes become the arrays of _contrib_tree_ensemble, once for all
+ * plans of a model.
  */
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 
+#include "onnx/builder.h"
 #include "onnx/convert/tree.h"
 
 namespace mxnet {
@@ -69,69 +70,80 @@ int64_t Depth(const Call& c, const Ensemble& e) {
   }
 }
 
-const char* Comparison(int mode) {
-  static const char* const names[] = {"less_equal", "less", "greater_equal", "greater", "equal", "not_equal"};
-  return names[mode];
-}
+/* What plans take. */
+struct Packed {
+  int dtype = kFloat32;  // of the data, values and weights
+  Value nodes, values, roots, weights;
+  int64_t depth = 0, most_feature = 0, targets = 1;
+  int comparison = -1, aggregate = 0;
+  bool one_score = false, positive = false;  // of classifiers: one score for two classes; no weight below 0
+  std::vector<double> base;
+};
 
-/* Does each example go to `yes`? */
-Value Decide(const Call& c, const Ensemble& e, const Value& at, const Value& x, const Value& value) {
-  std::vector<int> modes;
-  Sizes mode_of, tracks;
-  bool any_track = false;
-  for (const Node& n : e.nodes) {
-    if (n.mode != kLeaf && std::find(modes.begin(), modes.end(), n.mode) == modes.end()) modes.push_back(n.mode);
-    mode_of.push_back(n.mode), tracks.push_back(n.missing_is_yes);
-    any_track = any_track || n.missing_is_yes;
-  }
-  Value yes = Binary(c, Comparison(modes[0]), x, value);
-  if (modes.size() > 1) {
-    const Value mode = Take(c, c.IntTensor(mode_of), at, 0);
-    for (size_t i = 1; i < modes.size(); ++i)
-      yes = Where(c, BinaryNumber(c, "equal", mode, modes[i]), Binary(c, Comparison(modes[i]), x, value), yes);
-  }
-  if (!any_track) return yes;
-  const Value track = c.Cast(Take(c, c.IntTensor(tracks), at, 0), kBool);
-  return Binary(c, "logical_or", yes, Binary(c, "logical_and", Unary(c, "isnan", x), track));
-}
-
-/* (examples, targets) */
-Value Scores(const Call& c, const Ensemble& e, const Value& x) {
-  const int64_t examples = x.shape()[0], features = x.shape()[1], trees = static_cast<int64_t>(e.roots.size());
-  const int64_t depth = Depth(c, e);
-  Sizes feature, yes, no, starts;
-  std::vector<double> value;
-  for (const Node& n : e.nodes) {
-    if (n.mode != kLeaf && (n.feature < 0 || n.feature >= features))
-      c.Refuse("feature " + Text(n.feature) + " of data of shape " + Text(x.shape()));
-    feature.push_back(n.feature), yes.push_back(n.yes), no.push_back(n.no), value.push_back(n.value);
-  }
-  for (int64_t i = 0; i < examples; ++i) starts.push_back(i * features);
-  const Value flat = c.Reshape(x, Shape{x.size()}), start = IntsLike(c, starts, {examples, 1});
-  const Value features_of = c.IntTensor(feature), yes_of = c.IntTensor(yes), no_of = c.IntTensor(no);
-  const Value value_of = FloatsLike(c, value, {static_cast<int64_t>(value.size())}, x.dtype());
-  Value at = IntsLike(c, e.roots, {1, trees});
-  for (int64_t level = 0; level < depth; ++level) {
-    const Value place = Add(c, Take(c, features_of, at, 0), start);
-    const Value go = Decide(c, e, at, Take(c, flat, place, 0), Take(c, value_of, at, 0));
-    at = Where(c, go, Take(c, yes_of, at, 0), Take(c, no_of, at, 0));
-  }
-  at = c.BroadcastTo(at, Shape{examples, trees});
-  std::vector<double> table = e.weights;
+std::shared_ptr<Packed> Pack(const Call& c, const Ensemble& e, int dtype) {
+  auto p = std::make_shared<Packed>();
+  p->dtype = dtype, p->depth = Depth(c, e), p->targets = e.targets, p->aggregate = e.aggregate, p->base = e.base;
+  if (e.nodes.size() >= size_t{1} << 31) c.Refuse("there are " + Text(static_cast<int64_t>(e.nodes.size())) + " nodes");
   const double otherwise = e.aggregate == 2   ? std::numeric_limits<double>::infinity()
                            : e.aggregate == 3 ? -std::numeric_limits<double>::infinity()
                                               : 0;
-  for (size_t i = 0; i < table.size(); ++i)
-    if (!e.weighs[i]) table[i] = otherwise;
-  const Value weights = FloatsLike(c, table, {static_cast<int64_t>(e.nodes.size()), e.targets}, x.dtype());
-  const Value all = Take(c, weights, at, 0);  // (examples, trees, targets)
-  Value scores = Reduce(c, e.aggregate == 2 ? "min" : e.aggregate == 3 ? "max" : "sum", all, {1}, false);
-  if (e.aggregate == 1) scores = MulNumber(c, scores, 1.0 / static_cast<double>(trees));
-  if (e.aggregate >= 2) scores = Where(c, Unary(c, "isinf", scores), c.Scalar(0, scores.dtype()), scores);
-  if (e.base.empty()) return scores;
-  if (static_cast<int64_t>(e.base.size()) != e.targets)
-    c.Refuse("there are " + Text(static_cast<int64_t>(e.base.size())) + " base values for " + Text(e.targets) + " targets");
-  return Add(c, scores, FloatsLike(c, e.base, {e.targets}, x.dtype()));
+  Sizes numbers, roots = e.roots;
+  std::vector<double> values, weights;
+  int64_t leaves = 0;
+  bool any = false, alike = true;
+  for (size_t i = 0; i < e.nodes.size(); ++i) {
+    const Node& n = e.nodes[i];
+    const bool leaf = n.mode == kLeaf;
+    if (!leaf && (n.feature < 0 || n.feature >= int64_t{1} << 27)) c.Refuse("a node asks for feature " + Text(n.feature));
+    numbers.push_back((leaf ? leaves : n.feature) * 16 + (!leaf && n.missing_is_yes ? 8 : 0) + (leaf ? 0 : n.mode));
+    numbers.push_back(n.yes), numbers.push_back(n.no), values.push_back(n.value);
+    if (!leaf) {
+      p->most_feature = std::max(p->most_feature, n.feature);
+      alike = alike && (!any || p->comparison == n.mode);
+      p->comparison = n.mode, any = true;
+      continue;
+    }
+    ++leaves;
+    for (size_t t = i * static_cast<size_t>(e.targets), k = 0; k < static_cast<size_t>(e.targets); ++k)
+      weights.push_back(e.weighs[t + k] ? e.weights[t + k] : otherwise);
+  }
+  if (!alike) p->comparison = -1;
+  const int64_t count = static_cast<int64_t>(e.nodes.size());
+  p->nodes = IntsLike(c, numbers, {count, 3}, kInt32), p->roots = IntsLike(c, roots, {static_cast<int64_t>(roots.size())}, kInt32);
+  p->values = FloatsLike(c, values, {count}, dtype), p->weights = FloatsLike(c, weights, {leaves, e.targets}, dtype);
+  const std::pair<const char*, const Value*> arrays[] = {
+      {"_nodes", &p->nodes}, {"_values", &p->values}, {"_roots", &p->roots}, {"_weights", &p->weights}};
+  for (const auto& array : arrays) c.builder()->folded()->AddWeight(array.second->array, c.node.label() + array.first);
+  return p;
+}
+
+/* From an earlier plan, or made now; `names`: the attributes that `read` asks for. */
+template <typename F>
+std::shared_ptr<const Packed> Once(const Call& c, int dtype, const std::vector<std::string>& names, F&& read) {
+  FoldedWeights* const shared = c.builder()->folded();
+  const auto found = std::static_pointer_cast<const Packed>(shared->OfNode(c.node));
+  if (found && found->dtype == dtype) {
+    for (const std::string& name : names) c.Ignore(name.c_str());
+    return found;
+  }
+  std::shared_ptr<const Packed> made = read();
+  shared->PutOfNode(c.node, made);
+  return made;
+}
+
+/* (examples, targets) */
+Value Scores(const Call& c, const Packed& p, const Value& x) {
+  if (p.most_feature >= x.shape()[1]) c.Refuse("feature " + Text(p.most_feature) + " of data of shape " + Text(x.shape()));
+  Value scores = c.Op("_contrib_tree_ensemble", {x, p.nodes, p.values, p.roots, p.weights},
+                      {{"depth", Text(p.depth)},
+                       {"comparison", Text(p.comparison)},
+                       {"aggregate", p.aggregate == 2 ? "min" : p.aggregate == 3 ? "max" : "sum"}});
+  if (p.aggregate == 1) scores = MulNumber(c, scores, 1.0 / static_cast<double>(p.roots.size()));
+  if (p.aggregate >= 2) scores = Where(c, Unary(c, "isinf", scores), c.Scalar(0, scores.dtype()), scores);
+  if (p.base.empty()) return scores;
+  if (static_cast<int64_t>(p.base.size()) != p.targets)
+    c.Refuse("there are " + Text(static_cast<int64_t>(p.base.size())) + " base values for " + Text(p.targets) + " targets");
+  return Add(c, scores, FloatsLike(c, p.base, {p.targets}, x.dtype()));
 }
 
 /* Floats of an attribute, or of the tensor that takes its place. */
@@ -194,6 +206,17 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
   return e;
 }
 
+/* What ReadNodes and those who call it ask for. */
+std::vector<std::string> NamesOfNodes(const std::string& first) {
+  std::vector<std::string> names = {"n_targets", "aggregate_function", "base_values", "base_values_as_tensor", "nodes_values_as_tensor",
+                                    "nodes_hitrates_as_tensor", first + "_weights_as_tensor"};
+  for (const char* end : {"treeids", "nodeids", "featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true", "modes", "values",
+                          "hitrates"})
+    names.push_back(std::string("nodes_") + end);
+  for (const char* end : {"_treeids", "_nodeids", "_ids", "_weights"}) names.push_back(first + end);
+  return names;
+}
+
 /* One score of two classes as two: as ones of probability, or of sign. */
 Value BothClasses(const Call& c, const Value& score, bool positive, Post post) {
   if (post == Post::kProbit) return Transformed(c, score, post);
@@ -206,38 +229,49 @@ Value BothClasses(const Call& c, const Value& score, bool positive, Post post) {
 void ConvertTreeClassifier(Call& c) {
   const Labels labels = ReadLabels(c, "classlabels_int64s");
   const Post post = ReadPost(c);
-  Ensemble e = ReadNodes(c, "class");
-  const std::vector<int64_t> ids = c.Attr("class_ids", std::vector<int64_t>{});
   const Value x = Features(c, 0);
   const int64_t classes = labels.size();
-  const bool one = std::all_of(ids.begin(), ids.end(), [&](int64_t i) { return i == ids[0]; });
-  const bool positive = std::all_of(e.weights.begin(), e.weights.end(), [](double w) { return w >= 0; });
-  if (classes == 2 && one && !ids.empty()) {  // the score of the second class alone
-    std::vector<double> weights;
-    std::vector<char> weighs;
-    for (size_t i = 0; i < e.nodes.size(); ++i) {
-      const size_t at = i * static_cast<size_t>(e.targets) + static_cast<size_t>(ids[0]);
-      weights.push_back(e.weights[at]), weighs.push_back(e.weighs[at]);
+  const auto packed = Once(c, x.dtype(), NamesOfNodes("class"), [&] {
+    Ensemble e = ReadNodes(c, "class");
+    const std::vector<int64_t> ids = c.Attr("class_ids", std::vector<int64_t>{});
+    const bool one = classes == 2 && !ids.empty() && std::all_of(ids.begin(), ids.end(), [&](int64_t i) { return i == ids[0]; });
+    const bool positive = std::all_of(e.weights.begin(), e.weights.end(), [](double w) { return w >= 0; });
+    if (one) {  // the score of the second class alone
+      std::vector<double> weights;
+      std::vector<char> weighs;
+      for (size_t i = 0; i < e.nodes.size(); ++i) {
+        const size_t at = i * static_cast<size_t>(e.targets) + static_cast<size_t>(ids[0]);
+        weights.push_back(e.weights[at]), weighs.push_back(e.weighs[at]);
+      }
+      e.weights = weights, e.weighs = weighs, e.targets = 1;
+      if (e.base.size() > 1) e.base = {e.base.back()};
     }
-    e.weights = weights, e.weighs = weighs, e.targets = 1;
-    if (e.base.size() > 1) e.base = {e.base.back()};
-    const Value score = Scores(c, e, x);
-    const Value yes = c.Reshape(BinaryNumber(c, "greater", score, positive ? 0.5 : 0), Shape{x.shape()[0]});
+    const auto made = Pack(c, e, x.dtype());
+    made->one_score = one, made->positive = positive;
+    return made;
+  });
+  if (packed->one_score) {
+    const Value score = Scores(c, *packed, x);
+    const Value yes = c.Reshape(BinaryNumber(c, "greater", score, packed->positive ? 0.5 : 0), Shape{x.shape()[0]});
     GiveLabels(c, labels, c.Cast(yes, kInt64));
-    return c.Out(1, c.Cast(BothClasses(c, score, positive, post), kFloat32));
+    return c.Out(1, c.Cast(BothClasses(c, score, packed->positive, post), kFloat32));
   }
-  if (classes < e.targets) c.Refuse("there are " + Text(classes) + " labels for " + Text(e.targets) + " classes");
-  Value scores = Scores(c, e, x);
-  if (classes > e.targets) scores = Pad(c, scores, {0, 0}, {0, classes - e.targets}, 0);
+  if (classes < packed->targets) c.Refuse("there are " + Text(classes) + " labels for " + Text(packed->targets) + " classes");
+  Value scores = Scores(c, *packed, x);
+  if (classes > packed->targets) scores = Pad(c, scores, {0, 0}, {0, classes - packed->targets}, 0);
   GiveLabels(c, labels, c.Op("_npi_argmax", {scores}, {{"axis", "1"}}));
   c.Out(1, c.Cast(Transformed(c, scores, post), kFloat32));
 }
 
 void ConvertTreeRegressor(Call& c) {
   const Post post = ReadPost(c);
-  Ensemble e = ReadNodes(c, "target");
-  e.aggregate = OneOf(c, "aggregate_function", c.Attr("aggregate_function", "SUM"), {"SUM", "AVERAGE", "MIN", "MAX"});
-  c.Out(c.Cast(Transformed(c, Scores(c, e, Features(c, 0)), post), kFloat32));
+  const Value x = Features(c, 0);
+  const auto packed = Once(c, x.dtype(), NamesOfNodes("target"), [&] {
+    Ensemble e = ReadNodes(c, "target");
+    e.aggregate = OneOf(c, "aggregate_function", c.Attr("aggregate_function", "SUM"), {"SUM", "AVERAGE", "MIN", "MAX"});
+    return Pack(c, e, x.dtype());
+  });
+  c.Out(c.Cast(Transformed(c, Scores(c, *packed, x), post), kFloat32));
 }
 
 namespace {
@@ -323,10 +357,18 @@ void ConvertTreeEnsemble(Call& c) {
   const int64_t aggregate = c.Attr("aggregate_function", int64_t{1}), post = c.Attr("post_transform", int64_t{0});
   if (aggregate < 0 || aggregate > 3) c.Refuse("attribute aggregate_function is " + Text(aggregate) + "; accepted are 0 to 3");
   if (post < 0 || post > 4) c.Refuse("attribute post_transform is " + Text(post) + "; accepted are 0 to 4");
-  Ensemble e = ReadLists(c);
-  e.aggregate = aggregate == 0 ? 1 : aggregate == 1 ? 0 : static_cast<int>(aggregate);  // average, sum, min, max
+  const Value x = Features(c, 0);
+  static const std::vector<std::string> names = {
+      "n_targets",      "tree_roots",      "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs",
+      "nodes_falseleafs", "nodes_missing_value_tracks_true", "nodes_splits", "nodes_modes", "nodes_hitrates", "leaf_targetids",
+      "leaf_weights", "membership_values"};
+  const auto packed = Once(c, x.dtype(), names, [&] {
+    Ensemble e = ReadLists(c);
+    e.aggregate = aggregate == 0 ? 1 : aggregate == 1 ? 0 : static_cast<int>(aggregate);  // average, sum, min, max
+    return Pack(c, e, x.dtype());
+  });
   static const Post posts[] = {Post::kNone, Post::kSoftmax, Post::kLogistic, Post::kSoftmaxZero, Post::kProbit};
-  c.Out(Transformed(c, Scores(c, e, Features(c, 0)), posts[post]));
+  c.Out(Transformed(c, Scores(c, *packed, x), posts[post]));
 }
 
 }  // namespace onnx

@@ -39,6 +39,31 @@ def test_inputs_by_position_name_and_kind():
     assert "x: float32 (n, 4)" in repr(m) and "<table>" in m._repr_html_()
 
 
+def test_calls_with_arrays_are_those_of_the_long_way(monkeypatch):
+    """The binding makes calls whose values are arrays; ctypes makes the others, and all without
+    it."""
+    two = [h.make_node("Identity", ["x"], ["y"]), h.make_node("SequenceConstruct", ["x", "x"], ["z"])]
+    graph = h.make_graph(two, "g", [h.make_tensor_value_info("x", T.FLOAT, ["n"])],
+                         [h.make_tensor_value_info("y", T.FLOAT, ["n"]), h.make_tensor_sequence_value_info("z", T.FLOAT, None)])
+    m = _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)]))
+
+    def results():
+        found = []
+        for x in (mx.nd.array([1, 2]), mx.np.array([3.0])):
+            for y, z in (m(x), m(x=x), m.run({"x": x}).values()):
+                assert type(y) is type(x) and [type(e) for e in z] == [type(x)] * 2
+                found += [y.asnumpy().tolist(), [e.asnumpy().tolist() for e in z]]
+        for wrong in ({"x": mx.nd.ones((2, 2))}, {"w": mx.nd.ones(2)}, {"x": mx.nd.ones(2), "w": mx.nd.ones(2)}):
+            with pytest.raises(mx.MXNetError, match=r"\[onnx\]") as error:
+                m.run(wrong)
+            found.append(str(error.value).split("Stack")[0])
+        return found
+    short = results()
+    from mxnet.onnx import _model
+    monkeypatch.setattr(_model, "onnx_run", lambda *_: None)
+    assert results() == short and short[0] == [1, 2] and short[1] == [[1, 2]] * 2
+
+
 def test_every_batch_has_a_plan_and_plans_do_not_pile_up():
     w, model = _dense()
     m = _load(model)

@@ -317,6 +317,34 @@ for _attrs in [dict(), dict(right=True)]:
                       out_dtype="int64", dtypes=NUMBERS, refuses=False, empty=False,
                       bad=[dict(inputs=[np.ones((2, 2)), np.ones(3)])]))
 
+
+
+def tree_scores(data, nodes, values, roots, weights, depth, comparison=-1, aggregate="sum"):
+    compare = [np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal]
+    rows = []
+    for x in data:
+        ends = []
+        for at in roots:
+            for _ in range(depth):
+                head, yes, no = nodes[at]
+                if yes != at:
+                    value = x[head >> 4]
+                    at = yes if compare[head & 7](value, values[at]) or (head & 8 and np.isnan(value)) else no
+            ends.append(weights[nodes[at][0] >> 4])
+        rows.append({"sum": np.sum, "min": np.min, "max": np.max}[aggregate](ends, axis=0))
+    return np.array(rows)
+
+
+# Two trees, one of a root and two leaves, one with three leaves; all comparisons; NaN goes to yes in one node.
+_nodes = np.array([[0 * 16 + 0, 1, 2], [0, 1, 1], [16, 2, 2], [1 * 16 + 8 + 3, 4, 5], [32, 4, 4], [2 * 16 + 4, 6, 7], [48, 6, 6], [64, 7, 7]])
+_trees = [np.array([[0.5, 2, 1], [-1, np.nan, 3], [3, -2, 3]]), _nodes, np.array([1, 0, 0, 0.5, 0, 3, 0, 0]), np.array([0, 3]),
+          np.arange(10).reshape(5, 2) - 4.0]
+for _attrs in [dict(depth=2), dict(depth=5, aggregate="min"), dict(depth=3, aggregate="max")]:
+    CASES.append(dict(op="_contrib_tree_ensemble", inputs=_trees, ref=tree_scores, attrs=_attrs, dtypes=["float32", "float64"],
+                      input_dtypes={1: "int32", 3: "int32"}, refuses=False, empty=False,
+                      bad=[dict(inputs=[_trees[0][0], *_trees[1:]]), dict(inputs=[_trees[0], _nodes[:, :2], *_trees[2:]]),
+                           dict(attrs=dict(depth=-1))]))
+
 CASES = rotated(CASES)
 
 

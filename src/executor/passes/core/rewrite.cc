@@ -16,7 +16,7 @@ NodePtr ConstantNodeLike(const Node& like) {
 }
 
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr&, const NodePtr&)>& map_node) {
-  std::unordered_map<const Node*, std::vector<NodeEntry>> now;
+  std::unordered_map<const Node*, std::vector<NodeEntry>> now;  // of the nodes that are others now
   auto renew = [&](const NodeEntry& e) {
     auto it = now.find(e.node.get());
     if (it == now.end()) return e;
@@ -24,8 +24,19 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
     return r.node == e.node ? e : r;
   };
   auto changed = [&](const NodeEntry& e) {
-    const NodeEntry& r = now.at(e.node.get()).at(e.index);
+    const auto it = now.find(e.node.get());
+    if (it == now.end()) return false;
+    const NodeEntry& r = it->second.at(e.index);
     return r.node != e.node || r.index != e.index;
+  };
+  auto follows = [&](const NodePtr& d) -> const NodePtr& {
+    const auto it = now.find(d.get());
+    return it == now.end() ? d : it->second.at(0).node;
+  };
+  auto same = [](const std::vector<NodeEntry>& entries, const NodePtr& n) {
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].node != n || entries[i].index != i) return false;
+    return true;
   };
   std::vector<NodeEntry> heads = g->outputs;
   heads.insert(heads.end(), g->grads.begin(), g->grads.end());
@@ -35,20 +46,20 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
     keep.push_back(n);
     bool any = false;
     for (const auto& e : n->inputs) any = any || changed(e);
-    for (const auto& d : n->control_deps) any = any || now.at(d.get()).at(0).node != d;
+    for (const auto& d : n->control_deps) any = any || follows(d) != d;
     NodePtr renewed = n;
     if (any) {
       renewed = std::make_shared<Node>();
       renewed->name = n->name;
       renewed->attrs = n->attrs;
       for (const auto& e : n->inputs) renewed->inputs.push_back(renew(e));
-      for (const auto& d : n->control_deps) renewed->control_deps.push_back(now.at(d.get()).at(0).node);
+      for (const auto& d : n->control_deps) renewed->control_deps.push_back(follows(d));
     }
     std::vector<NodeEntry> result = map_node(renewed, n);
     auto s = g->sequence.find(n.get());
     if (s != g->sequence.end())
       for (const auto& e : result) sequence.emplace(e.node.get(), s->second);
-    now[n.get()] = std::move(result);
+    if (!same(result, n)) now[n.get()] = std::move(result);
   });
   for (auto& e : g->outputs) e = renew(e);
   for (auto& e : g->grads) e = renew(e);

@@ -1,0 +1,142 @@
+"""A contestant of onnx_race.py: one runtime with one model in a process of its own."""
+import argparse
+import ctypes
+import os
+import sys
+import time
+
+import numpy as np
+
+from alternate import answers, repeat, serve, status_mib
+
+MODULE = {"ours": "mxnet", "onnxruntime": "onnxruntime", "openvino": "openvino"}
+LEVELS = ("avx512", "avx2")
+
+
+def environment(name, level, env):
+    """What holds a contestant to a level. Ours has a function for its own kernels besides, and
+    onnxruntime has no such switch: its kernels take what the processor has."""
+    return dict(env, ONEDNN_MAX_CPU_ISA="AVX2") if level == "avx2" and name != "onnxruntime" else env
+
+
+class Runtime:
+    """call() -> the outputs in the runtime's own arrays, computed; outputs() -> NumPy arrays;
+    takes(feed): further calls take these inputs."""
+
+    def __init__(self, call, outputs, takes=None):
+        self.call, self.outputs, self.takes = call, outputs, takes
+
+
+def ours(path, feed, args):
+    import mxnet as mx
+    if args.level == "avx2":
+        v3 = 3   # of CpuLevel, in src/base/cpu_dispatch.h
+        getattr(mx.base._LIB, "_ZN5mxnet11CapCpuLevelENS_8CpuLevelE")(ctypes.c_int(v3))
+    arrays = {}
+
+    def takes(values):
+        arrays.clear()
+        arrays.update({k: mx.nd.array(v, dtype=v.dtype) for k, v in values.items()})
+    model = mx.onnx.load(path)
+    takes(feed)
+
+    def call():
+        results = model.run(arrays)
+        for y in results.values():
+            y.wait_to_read()
+        return results
+    return Runtime(call, lambda: [y.asnumpy() for y in call().values()], takes)
+
+
+def onnxruntime(path, feed, args):
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = args.threads, 1
+    options.log_severity_level = 3
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    holder = [feed]
+
+    def call():
+        return session.run(None, holder[0])
+
+    def takes(values):
+        holder[0] = values
+    return Runtime(call, call, takes)
+
+
+def openvino(path, feed, args):
+    """Compiled for the shapes, where it can be: that is its fastest form."""
+    import openvino as ov
+    core = ov.Core()
+    settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": args.threads, "NUM_STREAMS": 1}
+    if not args.half:
+        settings["INFERENCE_PRECISION_HINT"] = "f32"
+    model = core.read_model(path)
+    try:
+        model.reshape({k: list(v.shape) for k, v in feed.items()})
+        request = core.compile_model(model, "CPU", settings).create_infer_request()
+        request.infer(feed, share_inputs=True, share_outputs=True)
+    except RuntimeError:   # some graphs do not take fixed shapes
+        request = core.compile_model(core.read_model(path), "CPU", settings).create_infer_request()
+
+    def call():
+        return request.infer(feed, share_inputs=True, share_outputs=True)
+    return Runtime(call, lambda: [np.array(y) for y in call().values()])
+
+
+class Clock:
+    """Seconds from here on: of the day, and of this process's threads."""
+
+    def __init__(self):
+        self.begin = time.perf_counter(), time.process_time()
+
+    def seconds(self):
+        return {"wall": time.perf_counter() - self.begin[0], "cpu": time.process_time() - self.begin[1]}
+
+
+def of_file(path, prefix):
+    """Arrays of a file by name."""
+    with np.load(path) as f:
+        return {k[len(prefix):]: f[k] for k in f.files if k.startswith(prefix)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--contestant", choices=MODULE, required=True)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--inputs", required=True)
+    parser.add_argument("--other", help="inputs of other shapes")
+    parser.add_argument("--outputs", help="file for what it computed")
+    parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--level", choices=LEVELS, default="avx512")
+    parser.add_argument("--half", action="store_true", help="16-bit products are as good")
+    args = parser.parse_args()
+    send = answers()
+    module = __import__(MODULE[args.contestant])
+    feed = of_file(args.inputs, "in_")
+    other = of_file(args.other, "in_") if args.other and os.path.exists(args.other) else {}
+    with open("/proc/self/clear_refs", "w") as f:
+        f.write("5")   # the peak begins here
+    imported, first = status_mib("VmRSS"), Clock()
+    runtime = {"ours": ours, "onnxruntime": onnxruntime, "openvino": openvino}[args.contestant](args.model, feed, args)
+    runtime.call()
+    first = first.seconds()
+    outputs = runtime.outputs()
+    if args.outputs:
+        np.savez(args.outputs, **{f"out_{i}": y for i, y in enumerate(outputs)})
+
+    def change():
+        """Seconds of the first call with other shapes."""
+        if not other or runtime.takes is None:
+            return None
+        runtime.takes(other)
+        start = Clock()
+        runtime.call()
+        return start.seconds()
+    serve(send, {"run": repeat(runtime.call)}, {"first": first, "imported": imported, "version": getattr(module, "__version__", "?")},
+          {"change": change})
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    main()

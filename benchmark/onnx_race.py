@@ -1,0 +1,279 @@
+"""ONNX models beside onnxruntime and OpenVINO: `./dev bench onnx --peers PYTHON`.
+
+Makes the models (onnx_models.py) in a folder of the build, and times each with threads equal. Each
+contestant is a process of its own that rests while another computes; they take turns of short
+bursts. The last column of each group is the best other's number divided by ours, so more is better.
+Models of your own: NAME.onnx with inputs in NAME.1.npz (arrays in_INPUT) in the folder of --cache.
+
+The level AVX2 holds ours and OpenVINO to it. onnxruntime has no switch for that, and computes with
+what the processor has."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from tqdm import tqdm
+
+import onnx_contestants
+import onnx_models
+from alternate import Contestant, Failed, add_clock, alternate, environments, ratio
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+WORKER = os.path.join(HERE, "onnx_contestants.py")
+OTHERS = ("onnxruntime", "openvino")
+
+
+def parse():
+    numbers = lambda text: [int(n) for n in text.split(",")]
+    words = lambda text: [w for w in text.split(",") if w]
+    parser = argparse.ArgumentParser(prog="./dev bench onnx", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", help="interpreter with onnxruntime and openvino; to make the "
+                        "models also torch, torchvision, onnx, scikit-learn and skl2onnx")
+    parser.add_argument("--only", help="models: names, parts of names, or with * and ?, with commas between")
+    parser.add_argument("--contestants", type=words, default=list(onnx_contestants.MODULE), help="of ours,onnxruntime,openvino")
+    parser.add_argument("--threads", type=numbers, help="default 2,1")
+    parser.add_argument("--batch", type=numbers, help="default 1,8, of those that a file takes")
+    parser.add_argument("--level", type=words, help="default avx512,avx2")
+    parser.add_argument("--quick", action="store_true", help="2 threads, batch 1, AVX-512 and fewer rounds where not given")
+    parser.add_argument("--rounds", type=int, help="default 7, quick 3")
+    parser.add_argument("--slice", type=float, default=0.1, help="seconds of a burst, at least one call")
+    parser.add_argument("--starts", type=int, help="processes for the first answer, of which the fastest counts; default 2, quick 1")
+    parser.add_argument("--cache", default=os.path.join(os.path.dirname(HERE), "build", "onnx_models"), help="folder of the models (2 GB)")
+    parser.add_argument("--list", action="store_true", help="print the models")
+    parser.add_argument("--json", help="file for the figures")
+    add_clock(parser)
+    args = parser.parse_args()
+    quick = args.quick
+    for name, value in (("threads", [2] if quick else [2, 1]), ("batch", [1] if quick else [1, 8]), ("rounds", 3 if quick else 7),
+                        ("level", ["avx512"] if quick else list(onnx_contestants.LEVELS)), ("starts", 1 if quick else 2)):
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    for option, given, accepted in (("level", args.level, onnx_contestants.LEVELS),
+                                    ("contestants", args.contestants, onnx_contestants.MODULE)):
+        for word in given:
+            if word not in accepted:
+                parser.error(f"--{option} {word}; accepted: {', '.join(accepted)}")
+    if args.clock == "cpu":
+        args.threads = [1]
+    if not args.peers:
+        args.contestants = [c for c in args.contestants if c == "ours"]
+    if not args.contestants:
+        parser.error("no contestant: onnxruntime and openvino need --peers PYTHON")
+    return args
+
+
+def own_models(folder):
+    """Models in the folder that the maker does not know."""
+    files = os.listdir(folder) if os.path.isdir(folder) else []
+    names = [f[:-5] for f in files if f.endswith(".onnx")]
+    return sorted(n for n in names if n not in onnx_models.MADE and os.path.exists(onnx_models.inputs_path(folder, n, 1)))
+
+
+def add_own(folder):
+    for name in own_models(folder):
+        batches = [b for b in onnx_models.BATCHES if os.path.exists(onnx_models.inputs_path(folder, name, b))]
+        onnx_models.MADE[name] = onnx_models.Made("own", None, None, batches)
+
+
+def made(names, args):
+    """Those of the names that are there, after the others were made."""
+    missing = [n for n in names if onnx_models.MADE[n].make and not onnx_models.complete(args.cache, n)]
+    if missing and args.peers:
+        maker = subprocess.Popen([args.peers, os.path.join(HERE, "onnx_models.py"), "--folder", args.cache, "--only", ",".join(missing)],
+                                 env=environments("wall")[1], stdout=subprocess.PIPE, text=True)
+        with tqdm(total=len(missing), unit="model", desc="making", disable=None) as progress:
+            for line in maker.stdout:
+                progress.update(line.startswith("made "))
+        maker.wait()
+        missing = [n for n in missing if not onnx_models.complete(args.cache, n)]
+    for n in missing:
+        tqdm.write(f"{n}: not made" + ("" if args.peers else "; --peers PYTHON makes it"), file=sys.stderr)
+    return [n for n in names if n not in missing]
+
+
+def error_of(found, reference):
+    """The largest difference, relative to the largest value, over all outputs."""
+    if len(found) != len(reference):
+        return float("inf")
+    worst = 0.0
+    for f, r in zip(found, reference):
+        if f.shape != r.shape:
+            return float("inf")
+        if r.dtype.kind not in "fiub" or not r.size:
+            continue
+        f, r = f.astype("float64"), r.astype("float64")
+        if not np.array_equal(np.isfinite(f), np.isfinite(r)):
+            return float("inf")
+        worst = max(worst, float(np.abs(f - r).max() / max(np.abs(r).max(), 1e-30)))
+    return worst
+
+
+def tolerance(about):
+    """One step of eight bits for quantized models; bfloat16 has eight bits, too."""
+    return 1 / 127 if about.quantized else 0.02 if about.half else 1e-4
+
+
+class Row:
+    """One race: a model with a batch, at a level, with so many threads."""
+
+    def __init__(self, name, batch, threads, level, args, folder):
+        self.name, self.batch, self.threads, self.level, self.args, self.folder = name, batch, threads, level, args, folder
+        self.about, self.failed, self.first, self.change = onnx_models.MADE[name], {}, {}, {}
+
+    def begun(self, contestant):
+        mine, plain = environments("wall", self.threads, awake=True)
+        python, env = (sys.executable, mine) if contestant == "ours" else (self.args.peers, plain)
+        path = lambda batch: onnx_models.inputs_path(self.args.cache, self.name, batch)
+        arguments = ["--model", os.path.join(self.args.cache, self.name + ".onnx"), "--inputs", path(self.batch),
+                     "--other", path(onnx_models.OTHER), "--threads", str(self.threads), "--level", self.level,
+                     "--outputs", self.outputs_path(contestant)] + ["--half"] * self.about.half
+        return Contestant(contestant, python, WORKER, [contestant, *arguments],
+                          onnx_contestants.environment(contestant, self.level, env))
+
+    def outputs_path(self, contestant):
+        return os.path.join(self.folder, contestant + ".npz")
+
+    def start(self):
+        """Contestants that can be timed; the first answer comes while the others rest."""
+        running = []
+        for turn in range(self.args.starts):
+            for name in self.args.contestants:
+                if name in self.failed:
+                    continue
+                c = self.begun(name)
+                try:
+                    first = c.ready()["first"][self.args.clock]
+                except Failed as error:
+                    self.failed[name] = str(error).strip().splitlines()[-1]
+                    c.end()
+                    continue
+                self.first[name] = min(first, self.first.get(name, first))
+                if turn + 1 < self.args.starts:
+                    self.measure_change(c)
+                    c.end()
+                else:
+                    running.append(c)
+        return running
+
+    def measure_change(self, contestant):
+        seconds = contestant.ask("change")
+        if seconds is not None:
+            seconds = seconds[self.args.clock]
+            self.change[contestant.name] = min(seconds, self.change.get(contestant.name, seconds))
+
+    def errors(self, running):
+        outputs = lambda path: list(onnx_contestants.of_file(path, "out_").values())
+        found = {c.name: outputs(self.outputs_path(c.name)) for c in running}
+        reference = found.get("onnxruntime") or outputs(onnx_models.inputs_path(self.args.cache, self.name, self.batch))
+        return {n: error_of(f, reference) for n, f in found.items() if n != "onnxruntime" and reference}
+
+    def figures(self):
+        running = self.start()
+        try:
+            calls = {c.name: max(1, min(5000, int(self.args.slice / c.time("run", 1, 1)[self.args.clock == "cpu"]))) for c in running}
+            times = alternate(running, {"run": calls}, self.args.rounds, self.args.clock)["run"] if running else {}
+            memory = {c.name: [c.peak_mib() - c.info["imported"], c.peak_mib()] for c in running}
+            for c in running:
+                self.measure_change(c)
+            errors = self.errors(running)
+        finally:
+            for c in running:
+                c.end()
+        milli = lambda seconds: {n: 1e3 * s for n, s in seconds.items()}
+        figures = {"model": self.name, "kind": self.about.kind, "batch": self.batch, "threads": self.threads, "level": self.level,
+                   "median_ms": milli({n: statistics.median(t) for n, t in times.items()}),
+                   "best_ms": milli({n: min(t) for n, t in times.items()}),
+                   "first_ms": milli(self.first), "change_ms": milli(self.change), "peak_mib": {n: m[0] for n, m in memory.items()},
+                   "whole_mib": {n: m[1] for n, m in memory.items()}, "errors": errors, "tolerance": tolerance(self.about),
+                   "failed": self.failed, "versions": {c.name: c.info["version"] for c in running}}
+        others = [n for n in times if n != "ours"]
+        if "ours" in times and others:
+            best = min(others, key=lambda n: statistics.median(times[n]))
+            figures["ratio"], figures["best"] = ratio(times, best, "ours"), best
+        return figures
+
+
+def least(values):
+    return min((v for n, v in values.items() if n != "ours"), default=None)
+
+
+def quotient(figures, key):
+    """The best other's number divided by ours."""
+    mine, other = figures[key].get("ours"), least(figures[key])
+    return other / mine if mine and other else None
+
+
+def cells(figures, key, digits):
+    """The three contestants' numbers of a kind."""
+    return " / ".join(f"{figures[key][n]:.{digits}f}" if n in figures[key] else "-" for n in onnx_contestants.MODULE)
+
+
+def line(f):
+    """A row of the table."""
+    number = lambda x: "-" if x is None else f"{x:.2f}"
+    digits = 3 if max(f["median_ms"].values(), default=9) < 5 else 1
+    error = f["errors"].get("ours")
+    wrong = "-" if error is None else f"{error:.0e}" + ("" if error <= f["tolerance"] else " WRONG")
+    if "ours" in f["failed"]:
+        wrong = "ours: " + f["failed"]["ours"][:60]
+    change = f["change_ms"].get("onnxruntime"), f["change_ms"].get("ours")
+    return (f"| {f['model']}@{f['batch']} | {f['threads']} | {f['level']} | {cells(f, 'median_ms', digits)} | {number(f.get('ratio'))} | "
+            f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | {cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
+            f"{number(change[1] / change[0] if all(change) else None)} | {wrong} |")
+
+
+HEAD = ("| model@batch | threads | level | median ms | ratio | load to first answer, ms | ratio | peak MiB beyond imports | ratio | "
+        "first answer of a new shape, times onnxruntime's | error |\n" + "|---" * 11 + "|")
+
+
+def summary(rows):
+    """Sentences on all rows."""
+    text = [f"{len({f['model'] for f in rows})} models, {len(rows)} rows; each cell: ours / onnxruntime / OpenVINO."]
+    failed = [f"{f['model']} ({n})" for f in rows for n in f["failed"]]
+    wrong = [f"{f['model']}@{f['batch']}" for f in rows if f["errors"].get("ours", 0) > f["tolerance"]]
+    text += [f"Did not run: {', '.join(sorted(set(failed))) or 'none'}.", f"Disagree: {', '.join(sorted(set(wrong))) or 'none'}."]
+
+    def distribution(what, found, below):
+        if found:
+            text.append(f"{what}: median {statistics.median(found):.2f}, {sum(x < below for x in found)} of {len(found)} below {below:.2f}.")
+    distribution("Speed", [f["ratio"] for f in rows if "ratio" in f], 0.95)
+    for key, what in (("first_ms", "First answer"), ("peak_mib", "Peak memory")):
+        distribution(what, [q for f in rows if (q := quotient(f, key))], 1.0)
+    changes = [f["change_ms"]["onnxruntime"] / f["change_ms"]["ours"] for f in rows if len(f["change_ms"]) > 1 and "ours" in f["change_ms"]]
+    distribution("First answer of a new shape", changes, 1 / 3)
+    return "\n".join(text)
+
+
+def main():
+    args = parse()
+    add_own(args.cache)
+    names = onnx_models.names_like(args.only)
+    if args.list:
+        for n in names:
+            print(f"{n:32}{onnx_models.MADE[n].kind}")
+        return
+    names = made(names, args)
+    wanted = [(n, b, t, level) for n in names for b in args.batch if b in onnx_models.MADE[n].batches
+              for t in args.threads for level in args.level]
+    rows = []
+    print(HEAD, flush=True)
+    with tempfile.TemporaryDirectory() as folder, tqdm(wanted, unit="row", disable=None) as progress:
+        for row in progress:
+            progress.set_postfix_str(f"{row[0]}@{row[1]}")
+            rows.append(Row(*row, args, folder).figures())
+            progress.write(line(rows[-1]), file=sys.stdout)
+            sys.stdout.flush()
+            if args.json:
+                with open(args.json + ".part", "w") as f:
+                    json.dump(rows, f, indent=1)
+                os.replace(args.json + ".part", args.json)   # whole, also when somebody stops the run
+    print("\n" + summary(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""`./dev bench onnx` with ours alone and a tiny model, and how it judges results."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+
+BENCHMARK = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))), "benchmark")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A dense layer with a free batch, its inputs, and what it computes."""
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=(4, 3)).astype("float32")
+    make = onnx.helper
+    value = lambda name, width: make.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", width])
+    graph = make.make_graph([make.make_node("MatMul", ["x", "w"], ["y"])], "tiny", [value("x", 4)], [value("y", 3)],
+                            [onnx.numpy_helper.from_array(weight, "w")])
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=10), tmp_path / "tiny.onnx")
+    for batch, rows in (("1", 1), ("8", 8), ("other", 3)):
+        x = rng.normal(size=(rows, 4)).astype("float32")
+        np.savez(tmp_path / f"tiny.{batch}.npz", in_x=x, out_0=x @ weight)
+    return tmp_path
+
+
+def race(folder, *arguments):
+    return subprocess.run([sys.executable, os.path.join(BENCHMARK, "onnx_race.py"), "--cache", str(folder), *arguments],
+                          capture_output=True, text=True, timeout=300)
+
+
+def test_a_model_of_ones_own_is_timed_and_checked(tiny):
+    figures = tiny / "figures.json"
+    done = race(tiny, "--only", "tiny", "--quick", "--rounds", "2", "--slice", "0.01", "--clock", "cpu", "--batch", "1,8",
+                "--level", "avx512,avx2", "--json", str(figures))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(figures.read_text())
+    assert [(r["model"], r["batch"], r["level"]) for r in rows] == [("tiny", b, level) for b in (1, 8) for level in ("avx512", "avx2")]
+    for r in rows:
+        assert not r["failed"] and r["errors"]["ours"] < 1e-6
+        assert 0 < r["best_ms"]["ours"] <= r["median_ms"]["ours"] < r["first_ms"]["ours"] and r["change_ms"]["ours"] > 0
+        assert r["whole_mib"]["ours"] > 10 and r["peak_mib"]["ours"] >= 0
+    assert "| tiny@8 | 1 | avx2 | " in done.stdout and "Disagree: none." in done.stdout
+
+
+def test_a_wrong_result_is_named(tiny):
+    with np.load(tiny / "tiny.1.npz") as f:
+        np.savez(tiny / "tiny.1.npz", in_x=f["in_x"], out_0=f["out_0"] * 1.01)
+    done = race(tiny, "--only", "tiny", "--quick", "--rounds", "1", "--slice", "0.01", "--clock", "cpu")
+    assert done.returncode == 0 and "WRONG" in done.stdout and "Disagree: tiny@1." in done.stdout, done.stdout + done.stderr
+
+
+def test_what_it_does_not_take_is_refused(tiny):
+    for arguments, words in ((["--level", "sse"], "--level sse; accepted: avx512, avx2"),
+                             (["--only", "nothing"], "--only nothing: no such model"),
+                             (["--contestants", "openvino"], "no contestant: onnxruntime and openvino need --peers PYTHON")):
+        done = race(tiny, *arguments)
+        assert done.returncode and words in done.stderr, done.stderr
+    assert "resnet18: not made; --peers PYTHON makes it" in race(tiny, "--only", "resnet18").stderr
+
+
+def test_the_list_has_what_the_comparison_needs(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import onnx_models
+    kinds = [m.kind for m in onnx_models.MADE.values()]
+    assert len(kinds) >= 40 and sum(m.quantized for m in onnx_models.MADE.values()) >= 10
+    assert {"classification", "detection", "segmentation", "text encoder", "decoder with cache", "speech", "recurrent", "recommender",
+            "diffusion", "scikit-learn"} <= set(kinds)
+    for name in ("bert", "dlrm", "streaming", "gpt", "resnet18"):
+        first, other = (onnx_models.MADE[name].inputs(b) for b in (8, None))
+        assert first.keys() == other.keys() and any(first[k].shape != other[k].shape for k in first)
+        again = onnx_models.MADE[name].inputs(8)
+        assert all(np.array_equal(first[k], again[k]) and first[k].std() > 0 or first[k].dtype.kind != "f" for k in first)
+
+
+def test_differences_are_relative_to_the_largest_value(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    from onnx_race import error_of
+    one = np.array([1.0, -4.0], "float32")
+    assert error_of([one], [one]) == 0 and error_of([one + 0.04], [one]) == pytest.approx(0.01, rel=1e-3)
+    assert error_of([one[:1]], [one]) == error_of([], [one]) == error_of([np.array([np.nan, 1])], [one]) == float("inf")
