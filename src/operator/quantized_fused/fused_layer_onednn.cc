@@ -5,6 +5,8 @@
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 #include "operator/nn/onednn/onednn_common.h"
+#include "operator/quantized/bytes.h"
+#include "operator/quantized/quantized.h"
 #include "operator/quantized_fused/fused_layer.h"
 
 namespace mxnet {
@@ -20,19 +22,42 @@ using Dims = dnnl::memory::dims;
 struct LayerEntry : nn::CacheEntry {
   dnnl::primitive primitive;
   nn::Operand src, weight, dst, bias;
-  dnnl::memory workspace, scale, dst_step;
+  dnnl::memory workspace, scale, scales, dst_step, src_zero, dst_zero;
 };
 
-Type TypeOf(int dtype) { return dtype == kUint8 ? Type::u8 : Type::s8; }
+Type TypeOf(int dtype) {
+  switch (dtype) {
+    case kUint8: return Type::u8;
+    case kInt32: return Type::s32;
+    case kFloat32: return Type::f32;
+    default: return Type::s8;
+  }
+}
+
+bool HasStep(const LayerCall& call) { return call.dst_type == kInt8 || call.dst_type == kUint8; }
 
 dnnl::primitive_attr AttrOf(const LayerCall& call) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_scales_mask(DNNL_ARG_SRC, 0);
-  attr.set_scales_mask(DNNL_ARG_DST, 0);
+  if (call.scales) attr.set_scales_mask(DNNL_ARG_WEIGHTS, call.dims.groups > 1 ? 3 : 1);
+  if (HasStep(call)) attr.set_scales_mask(DNNL_ARG_DST, 0);
+  if (call.src_zero) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
+  if (call.dst_zero) attr.set_zero_points_mask(DNNL_ARG_DST, 0);
+  using A = dnnl::algorithm;
   dnnl::post_ops after;
-  if (call.accumulate) after.append_sum(call.addend_step, 0, TypeOf(call.addend_type));
-  if (call.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  if (call.between) {
+    const Affine& r = *call.between;
+    const ByteLimits limits = LimitsOf(r.dtype);
+    const auto zero = static_cast<float>(r.zero);
+    after.append_eltwise(A::eltwise_linear, 1 / r.step, 0.f);
+    after.append_eltwise(A::eltwise_round, 0.f, 0.f);
+    after.append_eltwise(A::eltwise_clip, limits.low - zero, limits.high - zero);
+    after.append_eltwise(A::eltwise_linear, r.step, 0.f);
+  }
+  if (call.accumulate) after.append_sum(call.addend_step, call.addend_zero, TypeOf(call.addend_type));
+  if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
+  if (call.cuts) after.append_eltwise(A::eltwise_clip, call.low, call.high);
   attr.set_post_ops(after);
   return attr;
 }
@@ -50,7 +75,11 @@ void Finish(LayerEntry* entry, const typename Primitive::primitive_desc& pd, con
   entry->workspace = dnnl::memory(pd.scratchpad_desc(), engine, nullptr);
   const Desc one(Dims{1}, Type::f32, Tag::a);
   entry->scale = dnnl::memory(one, engine, nullptr);
+  entry->scales = dnnl::memory(bias, engine, nullptr);
   entry->dst_step = dnnl::memory(one, engine, nullptr);
+  const Desc whole(Dims{1}, Type::s32, Tag::a);
+  entry->src_zero = dnnl::memory(whole, engine, nullptr);
+  entry->dst_zero = dnnl::memory(whole, engine, nullptr);
 }
 
 Tag DataTag(int nd, bool last) {
@@ -121,8 +150,15 @@ std::unique_ptr<nn::CacheEntry> MakeDense(const LayerCall& call) {
   return entry;
 }
 
+void AddForm(const LayerCall& call, Key* key) {
+  key->Add(call.scales != nullptr).Add(call.src_zero != 0).Add(call.dst_zero != 0).Add(call.addend_zero).Add(call.cuts);
+  key->Add(call.low).Add(call.high).Add(call.between.has_value());
+  if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
+}
+
 bool Run(KernelArgs& args, const LayerCall& call) {
   const nn::ConvDims& d = call.dims;
+  if (call.exact && !nn::AddsBytesExactly()) return false;
   const double products =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
   const int team = LibraryTeam(products, OmpMaxThreads());
@@ -131,6 +167,7 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   key.Add('q').Add(d).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last).Add(call.weight.channels_last);
   key.Add(call.dst.channels_last).Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(call.addend_type);
   key.Add(call.addend_step).Add(team);
+  AddForm(call, &key);
   auto* entry = static_cast<LayerEntry*>(nn::CachedEntry(key, [&] { return call.dense ? MakeDense(call) : MakeConvolution(call); }));
   if (!entry || (call.accumulate && entry->dst.differs)) return false;
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
@@ -147,7 +184,16 @@ bool Run(KernelArgs& args, const LayerCall& call) {
     arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
   }
   arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, entry->scale);
-  arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  if (call.scales) {
+    entry->scales.set_data_handle(const_cast<float*>(call.scales));
+    arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, entry->scales);
+  }
+  if (HasStep(call)) arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  int32_t src_zero = call.src_zero, dst_zero = call.dst_zero;
+  entry->src_zero.set_data_handle(&src_zero);
+  entry->dst_zero.set_data_handle(&dst_zero);
+  if (src_zero) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, entry->src_zero);
+  if (dst_zero) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, entry->dst_zero);
   arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.dst.ptr));
   entry->primitive.execute(nn::OnednnStream(), arguments);
   entry->dst.StoreOutput();
