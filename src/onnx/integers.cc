@@ -33,17 +33,18 @@ float FloatOf(const NodeProto& n, const char* name, float otherwise) {
 
 /* Operators of one number each; the others of them are constants of one element. */
 const std::set<std::string>& Functions() {
-  static const std::set<std::string> names = {"Relu", "LeakyRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh",  "Elu",   "Selu",
-                                              "Erf",  "Softplus",  "Softsign", "Exp",        "Sqrt",      "Abs",   "Neg",   "Clip",
-                                              "Gelu", "Mish",      "Celu",     "Floor",      "Ceil",      "Round", "Add",   "Sub",
-                                              "Mul",  "Div",       "Pow",      "Reciprocal", "Sign",      "PRelu", "Identity"};
+  static const std::set<std::string> names = {"Relu", "LeakyRelu", "Sigmoid",  "HardSigmoid", "HardSwish", "Tanh",  "Elu",     "Selu",
+                                              "Erf",  "Softplus",  "Softsign", "Exp",         "Sqrt",      "Abs",   "Neg",     "Clip",
+                                              "Gelu", "Mish",      "Celu",     "Floor",       "Ceil",      "Round", "Add",     "Sub",
+                                              "Mul",  "Div",       "Pow",      "Reciprocal",  "Sign",      "PRelu", "Identity"};
   return names;
 }
 
 /* Operators that only move numbers, or choose among them, by their first input. */
 bool Moves(const NodeProto& n) {
-  static const std::set<std::string> names = {"MaxPool",   "Reshape", "Transpose", "Flatten",      "Squeeze",      "Unsqueeze", "Slice",
-                                              "Identity",  "Expand",  "Gather",    "DepthToSpace", "SpaceToDepth", "Tile",      "GlobalMaxPool"};
+  static const std::set<std::string> names = {"MaxPool",      "Reshape",      "Transpose", "Flatten",      "Squeeze",
+                                              "Unsqueeze",    "Slice",        "Identity",  "Expand",       "Gather",
+                                              "DepthToSpace", "SpaceToDepth", "Tile",      "GlobalMaxPool"};
   return n.domain.empty() && names.count(n.op) && n.outputs.size() == 1;
 }
 
@@ -137,7 +138,8 @@ class Rewriter {
   /* What a name is the DequantizeLinear of; `each`: scales may be many. */
   bool Dequantizes(const std::string& name, Quantity* q, bool each = false) const {
     const NodeProto* n = MakerOf(name);
-    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || Find(*n, "output_dtype")) return false;
+    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || Find(*n, "output_dtype"))
+      return false;
     if (each ? !IsFixed(n->inputs[0]) || !IsFixed(n->inputs[1]) : !OneScale(*n)) return false;
     *q = {n->inputs[0], n->inputs[1], InputOf(*n, 2)};
     return true;
@@ -227,7 +229,8 @@ class Rewriter {
 
   // ---- layers
 
-  /* x, scale, zero, w, scale, zero, bias, scale and zero of the result. */
+  /* x, scale, zero, w, scale, zero, bias, scale and zero of the result; then an addend, its scale
+   * and zero, and the scale and zero that the layer is rounded to before that or the bias. */
   void Layer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
     Quantity x, w;
@@ -246,10 +249,16 @@ class Rewriter {
     bool added = false;
     if (Is(n, "MatMul")) added = TakeBias(&g, &bias);
     TakeActivation(&g);
-    if (TakeStep(&g) && Is(n, "MatMul") && !added) added = TakeSteppedBias(&g, &bias);
+    Quantity between;
+    if (TakeStep(&g) && Is(n, "MatMul") && !added) {
+      between = g.out;
+      added = TakeSteppedBias(&g, &bias);
+      if (!added) between = {};
+    }
     NodeProto& made = Replace(g, conv ? "Conv" : "Dense");
     AddInputs(&made, x), AddInputs(&made, w);
     made.inputs.insert(made.inputs.end(), {bias, g.out.scale, g.out.zero});
+    if (!between.scale.empty()) made.inputs.insert(made.inputs.end(), {"", "", "", between.scale, between.zero});
     if (conv)
       made.attributes.insert(made.attributes.end(), n.attributes.begin(), n.attributes.end());
     else
@@ -269,7 +278,7 @@ class Rewriter {
     return true;
   }
 
-  /* A bias that is added to the result in steps: it is not rounded before. */
+  /* A bias that is added to the result in steps. */
   bool TakeSteppedBias(Group* g, std::string* bias) const {
     Group more = *g;
     size_t at;
@@ -490,9 +499,8 @@ class Rewriter {
 };
 
 bool HasIntegers(const GraphProto& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeProto& n) {
-    return IsStep(n, "DequantizeLinear") || Is(n, "ConvInteger") || Is(n, "MatMulInteger");
-  });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const NodeProto& n) { return IsStep(n, "DequantizeLinear") || Is(n, "ConvInteger") || Is(n, "MatMulInteger"); });
 }
 
 }  // namespace

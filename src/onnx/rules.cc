@@ -17,8 +17,8 @@ const Table& All() {
   static const Table table = [] {
     Table t;
     for (const Rules* family : {&PointwiseRules(), &ReduceRules(), &ShapeRules(), &IndexRules(), &MatrixRules(), &NeuralRules(),
-                                &NormRules(), &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(), &SequenceRules(),
-                                &SignalRules(), &RandomRules(), &TreeRules(), &TextRules(), &VisionRules(), &CoreRules()})
+                                &NormRules(), &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),
+                                &SequenceRules(), &SignalRules(), &RandomRules(), &TreeRules(), &TextRules(), &VisionRules(), &CoreRules()})
       for (const Rule& rule : *family) t[Key(rule.domain, rule.op)].push_back(&rule);
     return t;
   }();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/builder.h"
+
 namespace mxnet {
 namespace onnx {
 namespace {
@@ -90,10 +92,13 @@ bool PutLayer(const Call& c, const LayerForm& f, std::vector<Value>* operands, A
     if (!KnownSteps(f.between, &scale, &zero)) return false;
     (*attrs)["between_type"] = DTypeName(DTypeOf(f.between, kUint8));
     PutSteps("between", scale, zero, attrs);
+    (*attrs)["bias_last"] = Text(f.bias_last);
   }
   PutBounds(f.low, f.high, attrs);
   (*attrs)["num_filter"] = Text(filters);
-  const auto flat = [&](const Value& v) { return v.kind == Value::kNone ? c.Filled(Shape{1}, kFloat32, 1) : c.Reshape(v, Shape{v.size()}); };
+  const auto flat = [&](const Value& v) {
+    return v.kind == Value::kNone ? c.Filled(Shape{1}, kFloat32, 1) : c.Reshape(v, Shape{v.size()});
+  };
   Value numbers, weight_zero;
   SignedWeight(c, f.w, &numbers, &weight_zero);
   const Value steps = !f.w.given() ? flat(f.x.scale) : !f.x.given() ? flat(f.w.scale) : Mul(c, flat(f.x.scale), flat(f.w.scale));
@@ -113,7 +118,7 @@ int DTypeOf(const Quantity& y, int otherwise) { return y.zero.kind == Value::kNo
 
 Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups) {
   std::vector<Value> operands;
-  AttrDict attrs = {{"kernel", Text(window.kernel)}, {"stride", Text(window.stride)},   {"dilate", Text(window.dilate)},
+  AttrDict attrs = {{"kernel", Text(window.kernel)}, {"stride", Text(window.stride)}, {"dilate", Text(window.dilate)},
                     {"pad", Text(window.before)},    {"pad_end", Text(window.after)}, {"num_group", Text(groups)}};
   if (!PutLayer(c, f, &operands, &attrs)) return Value();
   return c.Op("_integer_convolution", operands, attrs);
@@ -130,18 +135,22 @@ Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype) {
   return Quantized(c, y, One(c, steps.scale), One(c, steps.zero), dtype);
 }
 
-Value FinishFloats(const Call& c, const LayerForm& f, Value y) {
+Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias) {
+  const bool has_bias = bias.kind != Value::kNone;
+  if (has_bias && !f.bias_last) y = Add(c, y, bias);
   const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
   if (f.between.given()) {
     const Quantity b{StepsOf(c, y, f.between, DTypeOf(f.between, kUint8)), f.between.scale, f.between.zero};
     y = floats(b);
   }
+  if (has_bias && f.bias_last) y = Add(c, y, bias);
   if (f.addend.given()) y = Add(c, y, floats(f.addend));
   if (std::isfinite(f.low) || std::isfinite(f.high)) y = Clip(c, y, f.low, f.high);
   return f.y.given() ? StepsOf(c, y, f.y, f.dtype) : y;
 }
 
-Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low, double high) {
+Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low,
+                  double high) {
   const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
   LayerForm rest;
   rest.y = y, rest.dtype = dtype, rest.low = low, rest.high = high;
@@ -151,9 +160,8 @@ Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool mult
     if (!number.numbers.known() || number.numbers.size() != 1 || number.numbers.ndim() > x.numbers.ndim() || !y.given()) continue;
     LayerForm cut = rest;
     cut.y = Quantity();
-    return FunctionInSteps(c, x, y, dtype, [&](const Value& v) {
-      return FinishFloats(c, cut, Binary(c, op, v, c.Reshape(floats(number), Shape(0))));
-    });
+    return FunctionInSteps(c, x, y, dtype,
+                           [&](const Value& v) { return FinishFloats(c, cut, Binary(c, op, v, c.Reshape(floats(number), Shape(0)))); });
   }
   AttrDict attrs;
   double as, az, bs, bz;
@@ -188,7 +196,7 @@ Value FunctionInSteps(const Call& c, const Quantity& x, const Quantity& y, int d
   double number;
   const bool known = (q.scale.known() && IsNumber(q.scale, &number)) && (q.zero.kind == Value::kNone || IsNumber(q.zero, &number));
   const bool result_known = y.scale.known() && IsNumber(y.scale, &number) && (y.zero.kind == Value::kNone || IsNumber(y.zero, &number));
-  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 512 || !known || !result_known || (dtype != kInt8 && dtype != kUint8))
+  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 256 || !known || !result_known || (dtype != kInt8 && dtype != kUint8))
     return apply(x.numbers);
   uint8_t bytes[256];
   for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
@@ -204,7 +212,7 @@ void ReadBounds(const Call& c, LayerForm* f) {
   if (c.has_attr("high")) f->high = static_cast<double>(c.Attr("high", 0.0f));
 }
 
-/* Numbers of a weight along its axis as one for each filter, or none where they are along another. */
+/* Does a weight have one number, or one for each filter? */
 bool AlongFilters(const Value& v, int64_t axis, int filter_axis) { return v.kind == Value::kNone || v.size() == 1 || axis == filter_axis; }
 
 Value WideWeight(const Call& c, const Quantity& w, int64_t axis) {
@@ -219,7 +227,8 @@ LayerForm ReadLayer(const Call& c) {
   LayerForm f;
   f.x = ReadQuantity(c, 0), f.w = ReadQuantity(c, 3);
   f.y = ReadSteps(c, 7);
-  if (c.has(9)) f.addend = ReadQuantity(c, 9), f.between = ReadSteps(c, 12);
+  if (c.has(9)) f.addend = ReadQuantity(c, 9);
+  if (c.num_inputs() > 12) f.between = ReadSteps(c, 12);
   f.dtype = DTypeOf(f.y, kUint8);
   ReadBounds(c, &f);
   return f;
@@ -252,7 +261,7 @@ void ConvertIntegerConv(Call& c) {
   }
   const Value data = f.x.given() ? Dequantized(c, x, One(c, f.x.scale), One(c, f.x.zero)) : c.Cast(x, kFloat32);
   Value y = Convolve(c, data, WideWeight(c, f.w, axis), added ? Value() : bias, window, groups);
-  c.Out(FinishFloats(c, f, added ? Add(c, y, bias) : y));
+  c.Out(FinishFloats(c, f, y, added ? bias : Value()));
 }
 
 void ConvertIntegerDense(Call& c) {
@@ -260,6 +269,7 @@ void ConvertIntegerDense(Call& c) {
   const bool transposed = c.Attr("transB", int64_t{0}) != 0;
   int64_t axis = c.Attr("weight_axis", int64_t{1});
   c.Attr("added", int64_t{0});
+  f.bias_last = f.between.given();
   Quantity& w = f.w;
   const Value& x = f.x.numbers;
   const Value bias = OptionalInput(c, 6);
@@ -280,7 +290,7 @@ void ConvertIntegerDense(Call& c) {
   }
   const Value data = f.x.given() ? Dequantized(c, x, One(c, f.x.scale), One(c, f.x.zero)) : c.Cast(x, kFloat32);
   const Value y = c.Op("_npi_matmul", {data, transposed ? c.Transpose(WideWeight(c, w, axis), {1, 0}) : WideWeight(c, w, axis)});
-  c.Out(FinishFloats(c, f, bias.kind == Value::kNone ? y : Add(c, y, bias)));
+  c.Out(FinishFloats(c, f, y, bias));
 }
 
 /* By an operator on integers; none: there is none for the form. */
@@ -309,7 +319,8 @@ void ConvertIntegerPair(Call& c) {
   LayerForm f;
   ReadBounds(c, &f);
   const Quantity y = ReadSteps(c, 6);
-  c.Out(PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, kUint8), f.low, f.high));
+  c.Out(
+      PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, kUint8), f.low, f.high));
 }
 
 void ConvertIntegerMean(Call& c) {
@@ -322,6 +333,7 @@ void ConvertIntegerMean(Call& c) {
 void ConvertIntegerFunction(Call& c) {
   const GraphProto& chain = *c.GraphAttr("chain");
   const Quantity y = ReadSteps(c, 3);
+  GraphBuilder at_once(c.builder()->ctx(), c.builder()->folded(), true);  // also LeakyReLU, some of whose kinds draw numbers
   c.Out(FunctionInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, kUint8), [&](Value v) {
     for (const NodeProto& n : chain.nodes) {
       std::vector<Value> inputs;
@@ -330,7 +342,7 @@ void ConvertIntegerFunction(Call& c) {
         inputs.push_back(name.empty() ? Value() : known != chain.constants.end() ? Value(known->array) : v);
       }
       const Rule* rule = FindRule(n.domain, n.op, n.opset);
-      Call call(n, n.opset, rule->argument, std::move(inputs), c.builder());
+      Call call(n, n.opset, rule->argument, std::move(inputs), v.known() ? &at_once : c.builder());
       rule->convert(call);
       call.CheckAttributes();
       v = call.outputs()[0];

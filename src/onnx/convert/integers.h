@@ -24,9 +24,10 @@ Quantity ReadSteps(const Call& c, int first);
 int DTypeOf(const Quantity& y, int otherwise);
 
 struct LayerForm {
-  Quantity x, w, y;  // the weight has filters first; its scales are one number, or one for each filter
-  Value bias;        // floats for each filter, or none
-  Quantity addend, between;
+  Quantity x, w, y;          // the weight has filters first; its scales are one number, or one for each filter
+  Value bias;                // floats for each filter, or none
+  Quantity addend, between;  // `between`: what the layer is rounded to before the addend
+  bool bias_last = false;    // and before the bias
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   int dtype = kUint8;  // of a result in steps
   bool sums = false;   // the result is int32, without scales
@@ -35,11 +36,12 @@ struct LayerForm {
 /* By an operator on integers; none: there is none for this form. */
 Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups);
 Value IntegerDense(const Call& c, const LayerForm& f);
-/* In floats: what a layer gives before its addend, then the rest of the form. */
-Value FinishFloats(const Call& c, const LayerForm& f, Value y);
+/* In floats: what a layer gives before its bias (or none), then the rest of the form. */
+Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias = {});
 Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype);
 /* A sum or product (`multiply`) of two arrays in steps. */
-Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low, double high);
+Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low,
+                  double high);
 /* The mean over the spatial axes. */
 Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype);
 /* Any function of one number; `f` is called with floats. */

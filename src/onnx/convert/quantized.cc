@@ -111,7 +111,8 @@ Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const
   const bool columns = bz.ndim() <= 1;
   if (bz.kind != Value::kNone && bz.ndim() == 1 && b.ndim() > 1 && bz.size() != b.shape()[b.ndim() - 1])
     c.Refuse("a zero point has shape " + Text(bz.shape()) + " for data of shape " + Text(b.shape()));
-  if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && a.size() > 0 && (bz.kind == Value::kNone || bz.dtype() == b.dtype()) && a.shape()[a.ndim() - 1] == b.shape()[0]))
+  if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && a.size() > 0 &&
+        (bz.kind == Value::kNone || bz.dtype() == b.dtype()) && a.shape()[a.ndim() - 1] == b.shape()[0]))
     return c.Op("_npi_matmul", {Wide(c, a, az), Wide(c, b, bz)});
   LayerForm f;
   f.sums = true;

@@ -33,7 +33,8 @@ void ConvertQLinearUnary(Call& c) {
   const bool sigmoid = std::string(c.argument) == "sigmoid";
   const double slope = sigmoid ? 0 : static_cast<double>(c.Attr("alpha", 0.01f));
   c.Out(FunctionInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype()), [&](const Value& x) {
-    return sigmoid ? Sigmoid(c, x) : c.Op("LeakyReLU", {x}, {{"act_type", "leaky"}, {"slope", Text(slope)}});
+    if (sigmoid) return Sigmoid(c, x);
+    return Add(c, BinaryNumber(c, "maximum", x, 0), MulNumber(c, BinaryNumber(c, "minimum", x, 0), slope));
   }));
 }
 

@@ -14,7 +14,7 @@ namespace mxnet {
 namespace quantized {
 namespace {
 
-constexpr int64_t kPlaces = 32;      // output places that a task takes at a time
+constexpr int64_t kPlaces = 32;           // output places that a task takes at a time
 constexpr int64_t kMostProducts = 32768;  // of two numbers of 9 bits, whose sum surely fits into 32 bits
 
 /* One convolution, as its tasks see it. `deep`: products in a sum. */
@@ -54,7 +54,8 @@ void Window(const Job& job, const T* image, int64_t first_channel, int64_t place
         }
         int16_t* to = row + k_index * kernel_step;
         const T* from = inside ? image + first_channel * to_channel + pixel * to_pixel : image;
-        for (int64_t c = 0; c < job.per_group; ++c) to[c * channel_step] = inside ? static_cast<int16_t>(from[c * to_channel] - job.zero) : int16_t{0};
+        for (int64_t c = 0; c < job.per_group; ++c)
+          to[c * channel_step] = inside ? static_cast<int16_t>(from[c * to_channel] - job.zero) : int16_t{0};
       }
 }
 

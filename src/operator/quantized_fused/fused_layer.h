@@ -55,12 +55,13 @@ struct LayerCall {
   int addend_type = kInt8;
   float addend_step = 1;
   // ---- of layers whose integers have zero points (integer_layer.cc)
-  bool exact = false;             // sums must not saturate
+  bool exact = false;  // sums must not saturate
   int src_zero = 0, dst_zero = 0, addend_zero = 0;
   const float* scales = nullptr;  // in place of `scale`: one for each filter
   bool cuts = false;              // the result lies in [low, high]
   float low = 0, high = 0;
   std::optional<Affine> between;  // the product is rounded to these integers before the addend comes
+  bool bias_last = false;         // and before the bias does
 };
 /* False: not taken. Null where no library is linked. */
 extern bool (*g_fused_layer)(KernelArgs& args, const LayerCall& call);

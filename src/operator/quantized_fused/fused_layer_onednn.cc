@@ -36,7 +36,17 @@ Type TypeOf(int dtype) {
 
 bool HasStep(const LayerCall& call) { return call.dst_type == kInt8 || call.dst_type == kUint8; }
 
-dnnl::primitive_attr AttrOf(const LayerCall& call) {
+Tag DataTag(int nd, bool last) {
+  if (nd == 0) return Tag::ab;
+  if (nd == 1) return last ? Tag::nwc : Tag::ncw;
+  if (nd == 2) return last ? Tag::nhwc : Tag::nchw;
+  return last ? Tag::ndhwc : Tag::ncdhw;
+}
+
+constexpr int kBetweenOps = 4;
+
+/* `places`: spatial dimensions of the result. */
+dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_scales_mask(DNNL_ARG_SRC, 0);
@@ -54,6 +64,11 @@ dnnl::primitive_attr AttrOf(const LayerCall& call) {
     after.append_eltwise(A::eltwise_round, 0.f, 0.f);
     after.append_eltwise(A::eltwise_clip, limits.low - zero, limits.high - zero);
     after.append_eltwise(A::eltwise_linear, r.step, 0.f);
+    if (call.bias_last) {
+      Dims dims(static_cast<size_t>(places + 2), 1);
+      dims[1] = call.dims.filters;
+      after.append_binary(A::binary_add, Desc(dims, Type::f32, DataTag(places, false)));
+    }
   }
   if (call.accumulate) after.append_sum(call.addend_step, call.addend_zero, TypeOf(call.addend_type));
   if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
@@ -82,11 +97,6 @@ void Finish(LayerEntry* entry, const typename Primitive::primitive_desc& pd, con
   entry->dst_zero = dnnl::memory(whole, engine, nullptr);
 }
 
-Tag DataTag(int nd, bool last) {
-  if (nd == 1) return last ? Tag::nwc : Tag::ncw;
-  if (nd == 2) return last ? Tag::nhwc : Tag::nchw;
-  return last ? Tag::ndhwc : Tag::ncdhw;
-}
 Tag WeightTag(int nd, bool groups, bool last) {
   if (groups) {
     if (nd == 1) return last ? Tag::abdc : Tag::goiw;
@@ -126,8 +136,9 @@ std::unique_ptr<nn::CacheEntry> MakeConvolution(const LayerCall& call) {
   const auto direct = dnnl::algorithm::convolution_direct;
   dnnl::engine& engine = nn::OnednnEngine();
   const Forward::primitive_desc pd =
-      call.bias ? Forward::primitive_desc(engine, kind, direct, src, weight, bias, dst, stride, dilate, pad, pad_end, AttrOf(call))
-                : Forward::primitive_desc(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, AttrOf(call));
+      call.bias && !call.bias_last
+          ? Forward::primitive_desc(engine, kind, direct, src, weight, bias, dst, stride, dilate, pad, pad_end, AttrOf(call, nd))
+          : Forward::primitive_desc(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, AttrOf(call, nd));
   auto entry = std::make_unique<LayerEntry>();
   Finish<Forward>(entry.get(), pd, Desc(src_dims, src_type, DataTag(nd, call.src.channels_last)),
                   Desc(weight_dims, Type::s8, WeightTag(nd, d.groups > 1, call.weight.channels_last)),
@@ -143,8 +154,8 @@ std::unique_ptr<nn::CacheEntry> MakeDense(const LayerCall& call) {
   using Forward = dnnl::inner_product_forward;
   const auto kind = dnnl::prop_kind::forward_inference;
   dnnl::engine& engine = nn::OnednnEngine();
-  const Forward::primitive_desc pd = call.bias ? Forward::primitive_desc(engine, kind, src, weight, bias, dst, AttrOf(call))
-                                               : Forward::primitive_desc(engine, kind, src, weight, dst, AttrOf(call));
+  const Forward::primitive_desc pd = call.bias ? Forward::primitive_desc(engine, kind, src, weight, bias, dst, AttrOf(call, 0))
+                                               : Forward::primitive_desc(engine, kind, src, weight, dst, AttrOf(call, 0));
   auto entry = std::make_unique<LayerEntry>();
   Finish<Forward>(entry.get(), pd, src, Desc(weight_dims, Type::s8, Tag::ab), dst, d.filters);
   return entry;
@@ -181,7 +192,7 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, key));
   if (call.bias) {
     entry->bias.user.set_data_handle(const_cast<float*>(call.bias));
-    arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
+    arguments.emplace(call.bias_last ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(kBetweenOps) | DNNL_ARG_SRC_1 : DNNL_ARG_BIAS, entry->bias.user);
   }
   arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, entry->scale);
   if (call.scales) {

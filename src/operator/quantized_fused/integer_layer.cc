@@ -19,7 +19,7 @@ namespace quantized {
 struct IntegerLayerParam : public Parameter<IntegerLayerParam>, public ResultFields {
   Shape kernel, stride, dilate, pad, pad_end;
   int num_filter, num_group;
-  bool with_weight_zero, with_addend;
+  bool with_weight_zero, with_addend, bias_last;
   int addend_type, between_type;
   float addend_scale, between_scale;
   int addend_zero, between_zero;
@@ -40,6 +40,7 @@ struct IntegerLayerParam : public Parameter<IntegerLayerParam>, public ResultFie
     MXNET_DTYPE_FIELD_OF(between_type, dtypes::kBytes).set_default(kInt8).describe("Dtype that the layer is rounded to before the sum.");
     MXNET_FIELD(between_scale).set_default(0).describe("Its scale; 0: it is not rounded.");
     MXNET_FIELD(between_zero).set_default(0).describe("Its zero point.");
+    MXNET_FIELD(bias_last).set_default(false).describe("The bias is added behind that rounding.");
   }
 };
 MXNET_REGISTER_PARAM(IntegerLayerParam);
@@ -170,6 +171,7 @@ void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
     call->low = std::max(-kMost, p.low), call->high = std::min(kMost, p.high);
   }
   if (p.between_scale > 0) call->between = Affine{p.between_type, p.between_scale, p.between_zero};
+  call->bias_last = call->between && p.bias_last;
   call->addend_type = p.addend_type, call->addend_step = p.addend_scale, call->addend_zero = p.addend_zero;
 }
 
@@ -196,9 +198,14 @@ void RunReference(const P& p, KernelArgs& args, const LayerCall& call) {
     for (int64_t i = b; i < e; ++i) {
       const int64_t filter = last ? 0 : i % d.filters, step = last ? 1 : 0;
       const int32_t* from = static_cast<const int32_t*>(sums.dst.ptr) + i * row;
+      const auto add_bias = [&] {
+        for (int64_t j = 0; j < row; ++j) values[j] += call.bias[filter + j * step];
+      };
       for (int64_t j = 0; j < row; ++j)
-        values[j] = static_cast<float>(from[j]) * (call.scales ? call.scales[filter + j * step] : call.scale) + call.bias[filter + j * step];
+        values[j] = static_cast<float>(from[j]) * (call.scales ? call.scales[filter + j * step] : call.scale);
+      if (!call.bias_last) add_bias();
       if (call.between) RoundTo(*call.between, row, values.data());
+      if (call.bias_last) add_bias();
       if (addend) AddIntegers({p.addend_type, p.addend_scale, p.addend_zero}, addend + i * row, row, values.data());
       StoreResult(p, values.data(), row, static_cast<char*>(out.dptr) + i * row * static_cast<int64_t>(size));
     }
@@ -262,9 +269,10 @@ Op& Register(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
         .set_infer_shape(ConvolutionShape)
         .set_images({1 | 1 << 5 | 1 << 6, 1, 1 << 5 | 1 << 6})
         .set_trait(graph_ops::ByteImages{});
-[[maybe_unused]] Op& dense = Register("_integer_dense", "Dense layer of 8-bit integers with zero points, over the last axis of data.",
-                                      [](KernelArgs& a) { OnHost(a, Forward<true>); })
-                                 .set_infer_shape(DenseShape);
+[[maybe_unused]] Op& dense =
+    Register("_integer_dense", "Dense layer of 8-bit integers with zero points, over the last axis of data.", [](KernelArgs& a) {
+      OnHost(a, Forward<true>);
+    }).set_infer_shape(DenseShape);
 
 }  // namespace
 }  // namespace quantized

@@ -15,9 +15,7 @@ inline int8_t Cut(float v, ByteLimits limits) {
 
 template <typename F>
 inline void OfTypes(const BytePair& p, F&& f) {
-  const auto with = [&](const auto* a) {
-    p.b_unsigned ? f(a, static_cast<const uint8_t*>(p.b)) : f(a, static_cast<const int8_t*>(p.b));
-  };
+  const auto with = [&](const auto* a) { p.b_unsigned ? f(a, static_cast<const uint8_t*>(p.b)) : f(a, static_cast<const int8_t*>(p.b)); };
   p.a_unsigned ? with(static_cast<const uint8_t*>(p.a)) : with(static_cast<const int8_t*>(p.a));
 }
 

@@ -102,7 +102,8 @@ void Forward(KernelArgs& args) {
     call.b = moved, call.b_zero -= 128;
   }
   const bool cuts = p.low > -std::numeric_limits<float>::infinity() || p.high < std::numeric_limits<float>::infinity();
-  if (!cuts && g_integer_matmul && Env::Get().onednn_enabled && call.k > 0 && call.k <= kMostTogether && g_integer_matmul(args, call)) return;
+  if (!cuts && g_integer_matmul && Env::Get().onednn_enabled && call.k > 0 && call.k <= kMostTogether && g_integer_matmul(args, call))
+    return;
   ParallelFor(call.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) OneMatrix(p, call, i);
   });
@@ -112,7 +113,8 @@ MXNET_REGISTER_OP(_integer_matmul)
     .describe(
         "Products of stacks of matrices of 8-bit integers with zero points.\n\n"
         "a has shape (..., m, k), b (..., k, n), the result (..., m, n). Each sum of (a - a_zero) (b - b_zero) is exact; times a_scale "
-        "b_scale it is the result, in float32 or rounded to 8 bits by out_scale and out_zero. With int32 it is the sums alone. int8, uint8.")
+        "b_scale it is the result, in float32 or rounded to 8 bits by out_scale and out_zero. With int32 it is the sums alone. int8, "
+        "uint8.")
     .set_param<P>()
     .set_inputs({"a", "b"})
     .set_infer_shape(InferShape)

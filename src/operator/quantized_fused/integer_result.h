@@ -16,11 +16,11 @@ struct ResultFields {
   int out_type, out_zero;
   float out_scale, low, high;
 };
-#define MXNET_RESULT_FIELDS                                                                                                     \
+#define MXNET_RESULT_FIELDS                                                                                                            \
   MXNET_DTYPE_FIELD_OF(out_type, dtypes::Set{kInt8, kUint8, kInt32, kFloat32}).set_default(kFloat32).describe("Dtype of the result."); \
-  MXNET_FIELD(out_scale).set_default(1).describe("What 1 in a result of 8 bits stands for.");                                   \
-  MXNET_FIELD(out_zero).set_default(0).describe("The number in a result of 8 bits that stands for 0.");                         \
-  MXNET_FIELD(low).set_default(-std::numeric_limits<float>::infinity()).describe("Least value of the result.");                 \
+  MXNET_FIELD(out_scale).set_default(1).describe("What 1 in a result of 8 bits stands for.");                                          \
+  MXNET_FIELD(out_zero).set_default(0).describe("The number in a result of 8 bits that stands for 0.");                                \
+  MXNET_FIELD(low).set_default(-std::numeric_limits<float>::infinity()).describe("Least value of the result.");                        \
   MXNET_FIELD(high).set_default(std::numeric_limits<float>::infinity()).describe("Greatest value of the result.")
 
 /* A zero point: int8, uint8 or int32. */
