@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "onnx/integers.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
@@ -68,7 +69,7 @@ Session::~Session() = default;
 
 void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
   for (const NodeProto& n : graph.nodes) {
-    if (!FindRule(n.domain, n.op, n.opset))
+    if (n.domain == kIntegerDomain || !FindRule(n.domain, n.op, n.opset))
       unknown->push_back(n.label() + " (" + (n.domain.empty() ? "ai.onnx" : n.domain) + "." + n.op + ", opset " + std::to_string(n.opset) +
                          (KnowsOp(n.domain, n.op) ? "; known for other opsets)" : ")"));
     for (const Attribute& a : n.attributes)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
+#include "onnx/integers.h"
 
 namespace mxnet {
 namespace onnx {
@@ -280,7 +281,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph) : session_(session), graph_(graph) {
-  for (const NodeProto& n : graph->nodes) root_.nodes.push_back(&n);
+  root_.nodes = IntegerNodes(*graph, *session, &made_);
   root_.needed = Needed(root_.nodes);
 }
 

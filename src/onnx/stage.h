@@ -71,6 +71,7 @@ class Runner {
 
   Session* const session_;
   const GraphProto* const graph_;
+  std::deque<NodeProto> made_;  // nodes in the place of others
   std::mutex mutex_;
   Pending root_;
 };
