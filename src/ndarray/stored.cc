@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <new>
 
 #include "base/round_up.h"
@@ -32,6 +33,8 @@ void* Reserve(size_t bytes) {
 
 void Unmap(void* memory, size_t bytes) { munmap(memory, RoundUp(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)))); }
 
+constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
+
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -46,11 +49,27 @@ NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContent
   blob.shape = shape;
   blob.dtype = dtype;
   const size_t bytes = blob.Bytes();
+  if (bytes < kLeastGivenBack) {
+    NDArray array(shape, Context::CPU(), dtype);
+    const std::unique_ptr<char[]> read(new char[bytes]);
+    contents->Read(read.get());
+    array.SyncCopyFromCPU(read.get(), bytes);
+    contents->filled_ = true;
+    contents->version_ = array.version();
+    array.chunk()->stored = std::move(contents);
+    return array;
+  }
   void* const memory = blob.dptr = Reserve(bytes);
   NDArray array(blob, [memory, bytes] { Unmap(memory, bytes); });
+  contents->version_ = array.version();
   array.chunk()->stored = std::move(contents);
   array.chunk()->delayed = true;
   return array;
+}
+
+uint64_t StoredIn(const NDArray& array) {
+  const StoredContents* stored = array.chunk()->stored.get();
+  return stored && array.byte_offset() == 0 && array.version() == stored->version_ ? stored->id_ : 0;
 }
 
 void FillStored(Chunk* chunk) {

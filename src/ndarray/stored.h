@@ -29,14 +29,21 @@ class StoredContents {
 
  private:
   const uint64_t id_;
+  uint64_t version_ = 0;  // of the array, while nobody has written it
   int holders_ = 0;
   bool filled_ = false;
+  friend NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
+  friend uint64_t StoredIn(const NDArray& array);
   friend void FillStored(Chunk* chunk);
   friend bool HoldStored(Chunk* chunk);
   friend void ReleaseStored(Chunk* chunk);
 };
 
+/* Small ones are filled at once. REQUIRES: some elements. */
 NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
+/* The number of the contents that all of the array's memory has, filled or not; 0: it has none, or
+ * somebody has written it. */
+uint64_t StoredIn(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
 /* The contents are there until ReleaseStored. False: they stay anyway. */

@@ -248,7 +248,7 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
 
 std::shared_ptr<const Model> ReadModel(const std::string& path) {
   Source source;
-  source.map = std::make_shared<FileMap>(path);
+  source.map = std::make_shared<FileMap>(path, "onnx");
   source.data = source.map->data();
   source.size = source.map->size();
   const size_t slash = path.rfind('/');

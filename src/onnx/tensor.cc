@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "ndarray/stored.h"
+#include "ndarray/stored_file.h"
 #include "onnx/reader.h"
 #include "onnx/wire.h"
 
@@ -115,27 +115,8 @@ Shape ShapeOf(const Parts& p) {
   return shape;
 }
 
-/* Bytes of a file, or of memory that somebody keeps. */
-class FileContents final : public StoredContents {
- public:
-  FileContents(const void* bytes, size_t size, std::shared_ptr<const void> owner, const FileMap* map)
-      : bytes_(bytes), size_(size), owner_(std::move(owner)), map_(map) {}
-  void Read(void* to) const override {
-    if (map_)
-      map_->Read(static_cast<size_t>(static_cast<const char*>(bytes_) - map_->data()), to, size_);
-    else
-      std::memcpy(to, bytes_, size_);
-  }
-
- private:
-  const void* const bytes_;
-  const size_t size_;
-  const std::shared_ptr<const void> owner_;
-  const FileMap* const map_;  // which `owner_` keeps
-};
-
 NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
-  if (size >= kLeastStored && owner) return StoredArray(shape, dtype, std::make_shared<FileContents>(bytes, size, std::move(owner), map));
+  if (owner && size > 0) return StoredArray(shape, dtype, StoredBytes(bytes, size, std::move(owner), map));
   NDArray array(shape, Context::CPU(), dtype);
   if (size > 0) array.SyncCopyFromCPU(bytes, size);
   return array;
@@ -210,7 +191,7 @@ NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) 
     std::free(real_folder);
     MXNET_CHECK_KIND(!real || inside, IO) << "[onnx] tensor " << p.name << " lies in '" << path
                                           << "', which leads out of the folder of the model; accepted: files in it";
-    map = std::make_shared<FileMap>(path);
+    map = std::make_shared<FileMap>(path, "onnx");
   }
   const uint64_t offset = Number(p, "offset", 0), need = BytesNeeded(p, shape, dtype), length = Number(p, "length", need);
   MXNET_CHECK_KIND(offset <= map->size() && length <= map->size() - offset, IO)

@@ -51,7 +51,6 @@ class PlanConstants final : public PlanWeights {
   struct Watched {
     int slot = -1;
     NDArray array;  // without a history
-    uint64_t version = 0;
     bool held = false;
   };
   bool InBlock(const void* weights) const { return base_ && weights >= base_ && weights < base_ + plan_.constant_bytes; }

@@ -62,7 +62,7 @@ void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* plac
 // False: it is an array like others.
 bool PlanInstance::BindStored(int slot, const NDArray& array) {
   Chunk* const chunk = array.chunk();
-  const bool stored = chunk->stored && array.delayed() && !plan_->per_call[slot];
+  const bool stored = chunk->stored && chunk->handle.dptr && !plan_->per_call[slot];
   if (!stored && !constant_pieces_) return false;
   void* const lies = stored ? static_cast<char*>(chunk->handle.dptr) + array.byte_offset() : nullptr;
   const Seen& seen = seen_[slot];

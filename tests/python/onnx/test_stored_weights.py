@@ -99,7 +99,7 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path):
     model = mx.onnx.load(path)
     with open(path, "r+b") as f:
         f.truncate(1000)
-    with pytest.raises(mx.MXNetError, match="m.onnx.*shorter"):
+    with pytest.raises(mx.MXNetError, match="m.onnx.*changed"):
         _answer(model, np.ones((1, 256), "float32"))
 
 
