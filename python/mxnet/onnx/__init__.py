@@ -7,11 +7,12 @@
 Reading needs nothing else. Writing needs the package ``onnx``: ``pip install onnx``; it is imported
 by the first call.
 """
-from typing import TYPE_CHECKING, Any
+import typing
+from typing import Any
 
 from ._model import Model, load, operators
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from ._export import export_model, get_operator_support
 
 __all__ = ["Model", "export_model", "get_operator_support", "load", "operators"]

@@ -1,5 +1,6 @@
 """Predictors whose parameters stay in their file."""
 import ctypes
+import os
 import subprocess
 import sys
 
@@ -8,31 +9,9 @@ import pytest
 
 import mxnet as mx
 from mxnet.base import _LIB, check_call
+from predict_checks import create, predict
 
 pytestmark = pytest.mark.cpu
-
-HELPERS = r'''
-import ctypes, numpy as np
-from mxnet.base import _LIB, check_call
-def create(json, params, shape, by_file=True, threads=1):
-    keys, ends, dims = (ctypes.c_char_p * 1)(b"x"), (ctypes.c_uint32 * 2)(0, len(shape)), (ctypes.c_uint32 * len(shape))(*shape)
-    out = (ctypes.c_void_p * threads)()
-    if by_file:
-        check_call(_LIB.MXPredCreateFromFile(json.encode(), params.encode(), 1, 0, 1, keys, ends, dims, threads, out))
-    else:
-        data = open(params, "rb").read()
-        check_call(_LIB.MXPredCreateMultiThread(json.encode(), data, len(data), 1, 0, 1, keys, ends, dims, threads, out))
-    return [ctypes.c_void_p(h) for h in out]
-def predict(handle, x, count):
-    x = np.ascontiguousarray(x, "float32")
-    check_call(_LIB.MXPredSetInput(handle, b"x", x.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), x.size))
-    check_call(_LIB.MXPredForward(handle))
-    y = np.empty(count, "float32")
-    check_call(_LIB.MXPredGetOutput(handle, 0, y.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), y.size))
-    return y
-'''
-exec(HELPERS)   # the same in subprocesses
-
 
 def _files(tmp_path, layers=2, size=160):
     x = mx.sym.var("x")
@@ -117,8 +96,11 @@ def test_a_replaced_file_is_another_one(tmp_path):
         check_call(_LIB.MXPredFree(handle))
 
 
-MEMORY = HELPERS + r'''
-import sys, mxnet as mx
+MEMORY = r'''
+import sys
+sys.path.insert(0, sys.argv[3])
+import numpy as np, mxnet as mx
+from predict_checks import create, predict
 def resident(key):
     with open("/proc/self/status") as f:
         return next(int(line.split()[1]) for line in f if line.startswith(key)) / 1024
@@ -137,7 +119,8 @@ print(one, resident("VmHWM") - before)
 def test_memory_is_one_copy_of_the_parameters(tmp_path):
     json, path = _files(tmp_path, 20, 1024)   # 80 MiB
     (tmp_path / "net.json").write_text(json)
-    out = subprocess.run([sys.executable, "-c", MEMORY, str(tmp_path / "net.json"), path], capture_output=True, text=True, timeout=300)
+    out = subprocess.run([sys.executable, "-c", MEMORY, str(tmp_path / "net.json"), path, os.path.dirname(__file__)],
+                         capture_output=True, text=True, timeout=300)
     assert out.returncode == 0, out.stderr
     one, several = map(float, out.stdout.split())
     assert 70 < one < 125 and several < one + 25
