@@ -3,7 +3,7 @@
 
     ./dev bench inference_memory [NAME...] [--peers PYTHON] [--batch N...] [--threads N]
 
---peers: a Python with onnxruntime, OpenVINO and torch, which makes the ONNX files. Each figure is of
+--peers: a Python with onnxruntime, OpenVINO and torch, which makes the ONNX files. A figure is of
 a process of its own, in MiB above what it had when its libraries were imported.
 """
 import argparse

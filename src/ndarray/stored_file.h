@@ -36,7 +36,8 @@ class FileMap {
   size_t size_ = 0;
 };
 
-/* `size` bytes from `bytes` on, which lie in the map, or in memory that `owner` keeps (map null). */
+/* `size` bytes from `bytes` on, which lie in the map, or in memory that `owner` keeps (then the map
+ * is null). */
 std::shared_ptr<StoredContents> StoredBytes(const void* bytes, size_t size, std::shared_ptr<const void> owner, const FileMap* map);
 
 }  // namespace mxnet
