@@ -37,7 +37,10 @@ void Block(int64_t n, int64_t k, const float* x, const float* w, const float* bi
   for (; i + kLanes <= k; i += kLanes) {
     Vector v[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) v[r] = Load(w + r * k + i);
+    for (int r = 0; r < R; ++r) {
+      v[r] = Load(w + r * k + i);
+      if (R > 1) __builtin_prefetch(w + (R + r) * k + i, 0, 2);
+    }
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
       const Vector data = Load(x + m * k + i);
