@@ -316,14 +316,24 @@ class Rewriter {
     const std::string scale = scaled->inputs[scaled->inputs[0] == g.result ? 1 : 0];
     g.nodes.push_back(place), g.result = scaled->outputs[0];
     std::string bias;
-    const bool added = TakeBias(&g, &bias);
+    const bool added = TakeBias(&g, &bias), conv = Is(n, "ConvInteger");
+    std::string more = TakeSum(&g);
     TakeActivation(&g);
-    const bool conv = Is(n, "ConvInteger");
     NodeProto& made = Replace(g, conv ? "Conv" : "Dense");
-    made.inputs = {n.inputs[0], scale, InputOf(n, 2), n.inputs[1], "", InputOf(n, 3), bias, "", ""};
+    made.inputs = {n.inputs[0], "", InputOf(n, 2), n.inputs[1], scale, InputOf(n, 3), bias, "", "", "", "", "", "", "", more};
     if (conv) made.attributes.insert(made.attributes.end(), n.attributes.begin(), n.attributes.end());
-    AddInt(&made, "weight_axis", 0), AddInt(&made, "added", added);
+    AddInt(&made, "weight_axis", conv ? 0 : 1), AddInt(&made, "added", added);
     SetInputs(&made);
+  }
+
+  /* An array that is added to the result; empty: none is. */
+  std::string TakeSum(Group* g) const {
+    size_t at;
+    const NodeProto* n = OnlyReader(g->result, &at);
+    if (!n || !Is(*n, "Add")) return "";
+    g->result = n->outputs[0];
+    g->nodes.push_back(at);
+    return n->inputs[n->inputs[0] == graph_.nodes[g->nodes[g->nodes.size() - 2]].outputs[0] ? 1 : 0];
   }
 
   // ---- sums and products of two arrays

@@ -47,28 +47,38 @@ bool PutResult(const Quantity& y, int dtype, AttrDict* attrs) {
   return true;
 }
 
+/* A weight as int8: numbers, or their sum with `rest`; else with zero points, int32. */
+struct SignedNumbers {
+  Value numbers, rest, zero;
+};
+
 /*
- * The weight as int8 and what is left of its zero points, as int32 or none: bytes without sign are
- * moved by 128, and a zero point goes into the numbers where these stay bytes.
+ * Bytes without sign are moved by 128. A zero point goes into the numbers where these stay bytes;
+ * else what does not fit is a second weight.
  */
-void SignedWeight(const Call& c, const Quantity& w, Value* numbers, Value* zero) {
-  *numbers = w.numbers, *zero = w.zero;
-  MakeSigned(c, numbers, zero);
-  if (IsZero(*zero)) return *zero = Value(), void();
-  Value wide = c.Cast(*zero, kInt32);
-  *zero = c.Reshape(wide, Shape{wide.size()});
-  if (!zero->known()) return;
-  Sizes dims(static_cast<size_t>(numbers->ndim()), 1);
+SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
+  SignedNumbers s;
+  Value zero = w.zero;
+  s.numbers = w.numbers;
+  MakeSigned(c, &s.numbers, &zero);
+  if (IsZero(zero)) return s;
+  const Value wide = c.Cast(zero, kInt32);
+  s.zero = c.Reshape(wide, Shape{wide.size()});
+  if (!s.zero.known()) return s;
+  Sizes dims(static_cast<size_t>(s.numbers.ndim()), 1), all;
   dims[0] = wide.size();
-  const Value moved = Sub(c, c.Cast(*numbers, kInt32), c.Reshape(wide, Shape(dims)));
-  Sizes all;
+  const Value moved = Sub(c, c.Cast(s.numbers, kInt32), c.Reshape(wide, Shape(dims)));
   for (int i = 0; i < moved.ndim(); ++i) all.push_back(i);
-  if (IntegersOf(Reduce(c, "min", moved, all, false))[0] < -128 || IntegersOf(Reduce(c, "max", moved, all, false))[0] > 127) return;
-  *numbers = c.Cast(moved, kInt8), *zero = Value();
+  const int64_t least = IntegersOf(Reduce(c, "min", moved, all, false))[0], most = IntegersOf(Reduce(c, "max", moved, all, false))[0];
+  if (most > 127 + 127) return s;
+  const Value cut = least < -128 || most > 127 ? Clip(c, moved, -128, 127) : moved;
+  s.numbers = c.Cast(cut, kInt8), s.zero = Value();
+  if (least < -128 || most > 127) s.rest = c.Cast(Sub(c, moved, cut), kInt8);
+  return s;
 }
 
-/* Operands and parameters that both layers have; false: there is no operator for the form. */
-bool PutLayer(const Call& c, const LayerForm& f, std::vector<Value>* operands, AttrDict* attrs) {
+/* Are operands of the kinds that operators on integers take? */
+bool AreIntegers(const LayerForm& f) {
   const Value& w = f.w.numbers;
   if (!IsBytes(f.x.numbers) || !IsBytes(w) || !w.known() || w.ndim() < 2 || w.size() == 0 || f.x.numbers.size() == 0 || !OneStep(f.x))
     return false;
@@ -76,7 +86,11 @@ bool PutLayer(const Call& c, const LayerForm& f, std::vector<Value>* operands, A
   const auto each = [&](const Value& v) { return v.kind == Value::kNone || v.size() == 1 || (v.ndim() == 1 && v.size() == filters); };
   if (!each(f.w.scale) || !each(f.w.zero) || (f.w.zero.kind != Value::kNone && !IsBytes(f.w.zero))) return false;
   if (f.w.given() && f.w.scale.dtype() != kFloat32) return false;
-  if (f.bias.kind != Value::kNone && (f.bias.size() != filters || f.bias.dtype() != kFloat32)) return false;
+  return f.bias.kind == Value::kNone || (f.bias.size() == filters && f.bias.dtype() == kFloat32);
+}
+
+/* Operands and parameters that both layers have; false: there is no operator for the form. */
+bool PutLayer(const Call& c, const LayerForm& f, const SignedNumbers& w, std::vector<Value>* operands, AttrDict* attrs) {
   if (f.sums)
     (*attrs)["out_type"] = "int32";
   else if (!PutResult(f.y, f.dtype, attrs))
@@ -95,19 +109,47 @@ bool PutLayer(const Call& c, const LayerForm& f, std::vector<Value>* operands, A
     (*attrs)["bias_last"] = Text(f.bias_last);
   }
   PutBounds(f.low, f.high, attrs);
+  const int64_t filters = w.numbers.shape()[0];
   (*attrs)["num_filter"] = Text(filters);
   const auto flat = [&](const Value& v) {
     return v.kind == Value::kNone ? c.Filled(Shape{1}, kFloat32, 1) : c.Reshape(v, Shape{v.size()});
   };
-  Value numbers, weight_zero;
-  SignedWeight(c, f.w, &numbers, &weight_zero);
   const Value steps = !f.w.given() ? flat(f.x.scale) : !f.x.given() ? flat(f.w.scale) : Mul(c, flat(f.x.scale), flat(f.w.scale));
   const Value bias = f.bias.kind == Value::kNone ? c.Filled(Shape{filters}, kFloat32, 0) : c.Reshape(f.bias, Shape{filters});
   const Value x_zero = f.x.zero.kind == Value::kNone ? c.Filled(Shape{1}, kInt32, 0) : f.x.zero;
-  *operands = {f.x.numbers, numbers, steps, x_zero, bias};
-  if (weight_zero.kind != Value::kNone) operands->push_back(weight_zero), (*attrs)["with_weight_zero"] = "True";
+  *operands = {f.x.numbers, w.numbers, steps, x_zero, bias};
+  if (w.zero.kind != Value::kNone) operands->push_back(w.zero), (*attrs)["with_weight_zero"] = "True";
   if (f.addend.given()) operands->push_back(f.addend.numbers);
+  if (f.more.kind != Value::kNone) {
+    operands->push_back(f.more);
+    (*attrs)["with_addend"] = "True", (*attrs)["addend_type"] = DTypeName(f.more.dtype());
+  }
   return true;
+}
+
+Value Layer(const Call& c, const char* op, const LayerForm& f, const AttrDict& window) {
+  if (!AreIntegers(f)) return Value();
+  SignedNumbers w = SignedWeight(c, f.w);
+  std::vector<Value> operands;
+  AttrDict attrs = window;
+  if (w.rest.kind == Value::kNone) return PutLayer(c, f, w, &operands, &attrs) ? c.Op(op, operands, attrs) : Value();
+  // The products with both weights one after the other, and the rest of the form in floats.
+  LayerForm part;
+  part.x = f.x, part.w = f.w, part.sums = f.sums;
+  if (!PutLayer(c, part, w, &operands, &attrs)) return Value();
+  const Value first = c.Op(op, operands, attrs);
+  w.numbers = w.rest, part.more = first;
+  const bool whole = !f.y.given() && !f.addend.given() && !f.between.given() && f.more.kind == Value::kNone;
+  if (whole) part.low = f.low, part.high = f.high;
+  if (!f.bias_last) part.bias = f.bias;
+  attrs = window;
+  if (!PutLayer(c, part, w, &operands, &attrs)) return Value();
+  const Value y = c.Op(op, operands, attrs);
+  if (whole || f.sums) return y;
+  Value bias;
+  if (f.bias_last && f.bias.kind != Value::kNone)
+    bias = y.ndim() > 2 && std::string(op) == "_integer_convolution" ? AlongAxis(c, f.bias, 1, y.ndim()) : f.bias;
+  return FinishFloats(c, f, y, bias);
 }
 
 }  // namespace
@@ -117,18 +159,17 @@ Quantity ReadSteps(const Call& c, int first) { return {Value(), OptionalInput(c,
 int DTypeOf(const Quantity& y, int otherwise) { return y.zero.kind == Value::kNone ? otherwise : y.zero.dtype(); }
 
 Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups) {
-  std::vector<Value> operands;
-  AttrDict attrs = {{"kernel", Text(window.kernel)}, {"stride", Text(window.stride)}, {"dilate", Text(window.dilate)},
-                    {"pad", Text(window.before)},    {"pad_end", Text(window.after)}, {"num_group", Text(groups)}};
-  if (!PutLayer(c, f, &operands, &attrs)) return Value();
-  return c.Op("_integer_convolution", operands, attrs);
+  return Layer(c, "_integer_convolution", f,
+               {{"kernel", Text(window.kernel)},
+                {"stride", Text(window.stride)},
+                {"dilate", Text(window.dilate)},
+                {"pad", Text(window.before)},
+                {"pad_end", Text(window.after)},
+                {"num_group", Text(groups)}});
 }
 
 Value IntegerDense(const Call& c, const LayerForm& f) {
-  std::vector<Value> operands;
-  AttrDict attrs;
-  if (f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 || !PutLayer(c, f, &operands, &attrs)) return Value();
-  return c.Op("_integer_dense", operands, attrs);
+  return f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 ? Value() : Layer(c, "_integer_dense", f, {});
 }
 
 Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype) {
@@ -145,6 +186,7 @@ Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias
   }
   if (has_bias && f.bias_last) y = Add(c, y, bias);
   if (f.addend.given()) y = Add(c, y, floats(f.addend));
+  if (f.more.kind != Value::kNone) y = Add(c, y, f.more);
   if (std::isfinite(f.low) || std::isfinite(f.high)) y = Clip(c, y, f.low, f.high);
   return f.y.given() ? StepsOf(c, y, f.y, f.dtype) : y;
 }
@@ -215,20 +257,29 @@ void ReadBounds(const Call& c, LayerForm* f) {
 /* Does a weight have one number, or one for each filter? */
 bool AlongFilters(const Value& v, int64_t axis, int filter_axis) { return v.kind == Value::kNone || v.size() == 1 || axis == filter_axis; }
 
-Value WideWeight(const Call& c, const Quantity& w, int64_t axis) {
-  if (!w.given()) {
-    const Value wide = c.Cast(w.numbers, kFloat32);
-    return w.zero.kind == Value::kNone ? wide : Sub(c, wide, c.Cast(SpreadAlong(c, w.zero, w.numbers.shape(), axis, 0), kFloat32));
-  }
-  return Dequantized(c, w.numbers, SpreadAlong(c, w.scale, w.numbers.shape(), axis, 0), SpreadAlong(c, w.zero, w.numbers.shape(), axis, 0));
+/* The operands of a product in floats; without scales of their own the product has one. */
+struct WideOperands {
+  Value x, w;
+};
+
+WideOperands Widen(const Call& c, const LayerForm& f, int64_t axis) {
+  const auto wide = [&](const Quantity& q, const Value& scale, const Value& zero) {
+    if (f.x.given()) return Dequantized(c, q.numbers, scale, zero);
+    const Value numbers = c.Cast(q.numbers, kFloat32);
+    return zero.kind == Value::kNone ? numbers : Sub(c, numbers, c.Cast(zero, kFloat32));
+  };
+  const auto spread = [&](const Value& v) { return SpreadAlong(c, v, f.w.numbers.shape(), axis, 0); };
+  return {wide(f.x, One(c, f.x.scale), One(c, f.x.zero)), wide(f.w, f.x.given() ? spread(f.w.scale) : Value(), spread(f.w.zero))};
 }
+
+Value ScaledProduct(const Call& c, const LayerForm& f, const Value& y) { return f.x.given() ? y : Mul(c, y, f.w.scale); }
 
 LayerForm ReadLayer(const Call& c) {
   LayerForm f;
   f.x = ReadQuantity(c, 0), f.w = ReadQuantity(c, 3);
   f.y = ReadSteps(c, 7);
   if (c.has(9)) f.addend = ReadQuantity(c, 9);
-  if (c.num_inputs() > 12) f.between = ReadSteps(c, 12);
+  f.between = ReadSteps(c, 12), f.more = OptionalInput(c, 14);
   f.dtype = DTypeOf(f.y, kUint8);
   ReadBounds(c, &f);
   return f;
@@ -240,6 +291,21 @@ bool IsBias(const Value& bias, int64_t n, int axis, int rank) {
   for (int i = 0; i < bias.ndim(); ++i)
     if (bias.shape()[i] != (i + rank - bias.ndim() == axis ? n : 1)) return false;
   return n == 1 || bias.ndim() >= rank - axis;
+}
+
+/* `layer` with a sum behind it where that has the same shape; else the sum follows it. */
+Value OwnLayer(const Call& c, const LayerForm& f, LayerForm* own, const std::function<Value()>& layer) {
+  if (f.more.kind == Value::kNone) return layer();
+  own->more = Value(), own->low = LayerForm().low, own->high = LayerForm().high;
+  const Value alone = layer();
+  if (alone.kind == Value::kNone) return alone;
+  if (f.more.dtype() == kFloat32 && alone.shape() == f.more.shape()) {
+    own->more = f.more, own->low = f.low, own->high = f.high;
+    return layer();
+  }
+  LayerForm rest;
+  rest.more = f.more, rest.low = f.low, rest.high = f.high;
+  return FinishFloats(c, rest, alone);
 }
 
 void ConvertIntegerConv(Call& c) {
@@ -255,12 +321,13 @@ void ConvertIntegerConv(Call& c) {
   const Value bias = OptionalInput(c, 6);
   const bool fits = bias.kind == Value::kNone || (added ? IsBias(bias, w.shape()[0], 1, x.ndim()) : bias.ndim() == 1);
   if (fits && AlongFilters(f.w.scale, axis, 0) && AlongFilters(f.w.zero, axis, 0)) {
-    f.bias = bias;
-    const Value y = IntegerConvolution(c, f, window, groups);
+    LayerForm own = f;
+    own.bias = bias;
+    const Value y = OwnLayer(c, f, &own, [&] { return IntegerConvolution(c, own, window, groups); });
     if (y.kind != Value::kNone) return c.Out(y);
   }
-  const Value data = f.x.given() ? Dequantized(c, x, One(c, f.x.scale), One(c, f.x.zero)) : c.Cast(x, kFloat32);
-  Value y = Convolve(c, data, WideWeight(c, f.w, axis), added ? Value() : bias, window, groups);
+  const WideOperands wide = Widen(c, f, axis);
+  const Value y = ScaledProduct(c, f, Convolve(c, wide.x, wide.w, added ? Value() : bias, window, groups));
   c.Out(FinishFloats(c, f, y, added ? bias : Value()));
 }
 
@@ -284,12 +351,12 @@ void ConvertIntegerDense(Call& c) {
       LayerForm filters_first = f;
       if (!transposed) filters_first.w.numbers = c.Transpose(w.numbers, {1, 0});
       filters_first.bias = scalar_bias && n != 1 ? c.BroadcastTo(c.Reshape(bias, Shape{1}), Shape{n}) : bias;
-      const Value y = IntegerDense(c, filters_first);
+      const Value y = OwnLayer(c, f, &filters_first, [&] { return IntegerDense(c, filters_first); });
       if (y.kind != Value::kNone) return c.Out(y);
     }
   }
-  const Value data = f.x.given() ? Dequantized(c, x, One(c, f.x.scale), One(c, f.x.zero)) : c.Cast(x, kFloat32);
-  const Value y = c.Op("_npi_matmul", {data, transposed ? c.Transpose(WideWeight(c, w, axis), {1, 0}) : WideWeight(c, w, axis)});
+  const WideOperands wide = Widen(c, f, axis);
+  const Value y = ScaledProduct(c, f, c.Op("_npi_matmul", {wide.x, transposed ? c.Transpose(wide.w, {1, 0}) : wide.w}));
   c.Out(FinishFloats(c, f, y, bias));
 }
 

@@ -26,6 +26,7 @@ int DTypeOf(const Quantity& y, int otherwise);
 struct LayerForm {
   Quantity x, w, y;          // the weight has filters first; its scales are one number, or one for each filter
   Value bias;                // floats for each filter, or none
+  Value more;                // floats that are added to a result in floats, or none
   Quantity addend, between;  // `between`: what the layer is rounded to before the addend
   bool bias_last = false;    // and before the bias
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();

@@ -1,5 +1,6 @@
 // _integer_convolution and _integer_dense: layers of graphs whose integers have zero points.
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -34,7 +35,9 @@ struct IntegerLayerParam : public Parameter<IntegerLayerParam>, public ResultFie
     MXNET_RESULT_FIELDS;
     MXNET_FIELD(with_weight_zero).set_default(false).describe("There are zero points of the weight.");
     MXNET_FIELD(with_addend).set_default(false).describe("There is an addend.");
-    MXNET_DTYPE_FIELD_OF(addend_type, dtypes::kBytes).set_default(kInt8).describe("Dtype of the addend.");
+    MXNET_DTYPE_FIELD_OF(addend_type, dtypes::Set{kInt8, kUint8, kInt32, kFloat32})
+        .set_default(kInt8)
+        .describe("Dtype of the addend: 8 bits for a result of 8 bits, else that of the result.");
     MXNET_FIELD(addend_scale).set_default(1).describe("What 1 in the addend stands for.");
     MXNET_FIELD(addend_zero).set_default(0).describe("The number in the addend that stands for 0.");
     MXNET_DTYPE_FIELD_OF(between_type, dtypes::kBytes).set_default(kInt8).describe("Dtype that the layer is rounded to before the sum.");
@@ -127,7 +130,10 @@ bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   CheckZeroType(attrs, (*in)[kZero]);
   AssignType(attrs, "bias", &(*in)[kBias], kFloat32);
   if (p.with_weight_zero) AssignType(attrs, "weight_zero", &(*in)[kWeightZero], kInt32);
-  if (p.with_addend) AssignType(attrs, "addend", &(*in)[AddendAt(p)], p.addend_type);
+  MXNET_CHECK_KIND(!p.with_addend || IsBytes(p.addend_type) == IsBytes(p.out_type), Value)
+      << Named(attrs) << "an addend of " << DTypeName(p.addend_type) << " for a result of " << DTypeName(p.out_type)
+      << "; accepted are 8 bits with 8 bits, and else the same dtype";
+  if (p.with_addend) AssignType(attrs, "addend", &(*in)[AddendAt(p)], IsBytes(p.addend_type) ? p.addend_type : p.out_type);
   AssignType(attrs, "output", &(*out)[0], p.out_type);
   return (*in)[kData] != kDTypeUnknown;
 }
@@ -157,6 +163,7 @@ void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
   call->exact = true;
   call->src_type = args.in[kData].dtype, call->dst_type = p.out_type;
   call->src_zero = ZeroIn(args.in[kZero]);
+  call->addend_type = IsBytes(p.addend_type) ? p.addend_type : p.out_type;
   if (p.out_type == kInt32) return;
   const TBlob& scale = args.in[kScale];
   if (scale.Size() == 1)
@@ -172,11 +179,11 @@ void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
   }
   if (p.between_scale > 0) call->between = Affine{p.between_type, p.between_scale, p.between_zero};
   call->bias_last = call->between && p.bias_last;
-  call->addend_type = p.addend_type, call->addend_step = p.addend_scale, call->addend_zero = p.addend_zero;
+  if (IsBytes(p.addend_type)) call->addend_step = p.addend_scale, call->addend_zero = p.addend_zero;
 }
 
 /* By loops of our own, for any processor and any zero points. */
-void RunReference(const P& p, KernelArgs& args, const LayerCall& call) {
+void RunReference(const P& p, KernelArgs& args, const LayerCall& call, const TBlob* kept) {
   const TBlob& out = args.out[0];
   const nn::ConvDims& d = call.dims;
   nn::ConvCall sums;
@@ -187,11 +194,14 @@ void RunReference(const P& p, KernelArgs& args, const LayerCall& call) {
   zeros.src = call.src_zero;
   if (p.with_weight_zero) zeros.filters = args.in[kWeightZero].data<int32_t>(), zeros.one = args.in[kWeightZero].Size() == 1;
   ConvolveBytes(args, sums, zeros);
-  if (p.out_type == kInt32) return;
+  if (p.out_type == kInt32) {
+    if (kept) MXNET_CPU_CALL(AddToSums)(kept->data<int32_t>(), out.Size(), out.data<int32_t>());
+    return;
+  }
   // A row is all filters of a place, or all places of a filter.
   const bool last = call.dst.channels_last;
   const int64_t row = last ? d.filters : d.OutSize(), rows = out.Size() / std::max<int64_t>(1, row);
-  const char* addend = p.with_addend ? args.in[AddendAt(p)].data<char>() : nullptr;
+  const char* addend = kept ? kept->data<char>() : nullptr;
   const size_t size = DTypeSize(out.dtype);
   ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, row)), [&](int64_t b, int64_t e) {
     std::vector<float> values(static_cast<size_t>(row));
@@ -206,7 +216,10 @@ void RunReference(const P& p, KernelArgs& args, const LayerCall& call) {
       if (!call.bias_last) add_bias();
       if (call.between) RoundTo(*call.between, row, values.data());
       if (call.bias_last) add_bias();
-      if (addend) AddIntegers({p.addend_type, p.addend_scale, p.addend_zero}, addend + i * row, row, values.data());
+      if (addend && IsBytes(p.addend_type))
+        AddIntegers({p.addend_type, p.addend_scale, p.addend_zero}, addend + i * row, row, values.data());
+      else if (addend)
+        for (int64_t j = 0; j < row; ++j) values[j] += reinterpret_cast<const float*>(addend)[i * row + j];
       StoreResult(p, values.data(), row, static_cast<char*>(out.dptr) + i * row * static_cast<int64_t>(size));
     }
   });
@@ -222,15 +235,21 @@ void Forward(KernelArgs& args) {
   const TBlob* addend = p.with_addend ? &args.in[AddendAt(p)] : nullptr;
   const int64_t deep = call.dims.channels / call.dims.groups * call.dims.KernelSize();
   const bool taken = g_fused_layer && Env::Get().onednn_enabled && !p.with_weight_zero && deep > 0 && deep <= kMostExact &&
-                     (!addend || (call.dst.channels_last && p.out_type != kFloat32));
+                     (!addend || call.dst.channels_last);
   if (taken) {
     call.accumulate = addend != nullptr;
-    std::vector<char> kept;
-    if (addend && addend->dptr != args.out[0].dptr) nn::BeginWithAddend(*addend, args.out[0]);
+    if (addend) nn::BeginWithAddend(*addend, args.out[0]);
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }
-  RunReference(p, args, call);
+  TBlob kept;
+  if (addend && addend->dptr == args.out[0].dptr && p.out_type == kInt32) {  // sums are written first
+    kept = *addend;
+    kept.dptr = args.workspace(addend->Bytes());
+    std::memcpy(kept.dptr, addend->dptr, addend->Bytes());
+    addend = &kept;
+  }
+  RunReference(p, args, call, addend);
 }
 
 double Flops(const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
@@ -253,8 +272,7 @@ Op& Register(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
       .set_dtypes(dtypes::kBytes)
       .set_inplace([](const Attrs& a) {
         const P& p = a.get<P>();
-        return p.with_addend && IsBytes(p.out_type) ? std::vector<std::pair<int, int>>{{AddendAt(p), 0}}
-                                                    : std::vector<std::pair<int, int>>();
+        return p.with_addend ? std::vector<std::pair<int, int>>{{AddendAt(p), 0}} : std::vector<std::pair<int, int>>();
       })
       .set_stateful()
       .set_flops(Flops)

@@ -76,6 +76,9 @@ FLOATS = {"Convolution", "FullyConnected", "batch_dot", "dot", "_npi_matmul", "_
           "_npi_multiply", "Pooling"}
 
 
+SUMS = ["_npi_add"]
+
+
 def check_steps(build, feeds, opset=21, tolerance=1, floats=()):
     """The last result, in steps, is off by one at most; no float operator but `floats` is left."""
     data = model(build.nodes, feeds, build.weights, opset)
@@ -112,8 +115,9 @@ def test_residual_blocks(activation, weight, each_filter):
     low, high = b.constant(0.0, "f4"), b.constant(200.0, "f4")
     y = b.op("Clip", b.conv(x, (8, 16, 3, 3), strides=[2, 2], pads=[0, 1, 1, 0]), low, high)
     b.steps(y, 1.2713, 20, out="y")
-    made = check_steps(b, image(2, 3, 11, 10))
-    assert made.count("_integer_convolution") == 4
+    # Weights that do not fit into int8 are two, with sums in floats behind them.
+    made = check_steps(b, image(2, 3, 11, 10), floats=SUMS if weight == "u1" else [])
+    assert made.count("_integer_convolution") == (8 if weight == "u1" else 4)
     assert "_integer_pair" not in made  # the sum is part of a convolution
 
 
@@ -185,8 +189,9 @@ def test_dense_layers(activation, weight, each_filter):
     y = b.through(b.op("Reshape", y, b.constant([-1, 24])), 0.05, 5)
     y = b.op("Gemm", y, b.kernel((9, 24), 0), b.bias(9), transB=1)
     b.steps(y, 0.3093, 120, out="y")
-    made = check_steps(b, image(2, 15, 32))
-    assert len(made) == 5 and made.count("_integer_dense") == 2 and "_integer_table" in made
+    made = check_steps(b, image(2, 15, 32), floats=SUMS if weight == "u1" else [])
+    assert "_integer_table" in made and "_integer_dense" in made
+    assert weight == "u1" or len(made) == 5
 
 
 @pytest.mark.parametrize("activation", ["u1", "i1"])
@@ -237,31 +242,46 @@ def test_sums_are_exact_without_vnni(level):
                    env={**os.environ, "PYTHONPATH": paths, "ONEDNN_MAX_CPU_ISA": level})
 
 
-def dynamic(kind, groups=1):
-    """A layer as onnxruntime quantizes it dynamically."""
+def dynamic(kind, weight, groups, sum_):
+    """A layer as onnxruntime quantizes it dynamically; `sum_`: the shape of what is added to it."""
     random = np.random.RandomState(1)
     conv = kind == "ConvInteger"
     shape = (8, 8 // groups, 3, 3) if conv else (8, 6)
     bias = random.randn(*((1, 8, 1, 1) if conv else (6,))).astype("f4")
-    weights = {"w": random.randint(-128, 128, shape).astype("i1"), "ws": np.array(0.02, "f4"),
-               "wz": np.array(0, "i1"), "b": bias}
+    range_ = np.iinfo(weight)
+    zero, scale = 0 if weight == "i1" else 121, 0.02
+    if not conv:  # for each column
+        zero, scale = np.full(6, zero), 0.02 * random.rand(6)
+    weights = {"w": random.randint(range_.min, range_.max + 1, shape).astype(weight),
+               "ws": np.array(scale, "f4"), "wz": np.array(zero, weight), "b": bias}
+    if sum_:
+        weights["r"] = (3 * random.randn(*sum_)).astype("f4")
     more = {"group": groups, "pads": [1, 1, 1, 1]} if conv else {}
     nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("Mul", ["s", "ws"], ["t"]),
              node(kind, ["q", "w", "z", "wz"], ["i"], **more), node("Cast", ["i"], ["f"], to=1),
-             node("Mul", ["f", "t"], ["g"]), node("Add", ["g", "b"], ["h"]), node("Relu", ["h"], ["y"])]
+             node("Mul", ["f", "t"], ["g"]), node("Add", ["g", "b"], ["h"])]
+    nodes += [node("Abs", ["r"], ["a"]), node("Add", ["a", "h"], ["k"])] if sum_ else []
+    nodes += [node("Relu", ["k" if sum_ else "h"], ["y"])]
     return nodes, weights, image(2, 8, 6, 7) if conv else image(3, 5, 8)
 
 
-@pytest.mark.parametrize("kind, groups", [("ConvInteger", 1), ("ConvInteger", 4),
-                                          ("ConvInteger", 8), ("MatMulInteger", 1)])
-def test_dynamic_layers(kind, groups):
-    nodes, weights, feeds = dynamic(kind, groups)
+@pytest.mark.parametrize("weight", ["i1", "u1"])
+@pytest.mark.parametrize("kind, groups, sum_", [
+    ("ConvInteger", 1, None), ("ConvInteger", 4, None), ("ConvInteger", 8, (2, 8, 6, 7)),
+    ("ConvInteger", 1, (8, 1, 1)), ("MatMulInteger", 1, None), ("MatMulInteger", 1, (3, 5, 6)),
+    ("MatMulInteger", 1, (5, 1))])
+def test_dynamic_layers(kind, weight, groups, sum_):
+    nodes, weights, feeds = dynamic(kind, weight, groups, sum_)
+    if sum_:
+        feeds["r"] = weights.pop("r")
     data = model(nodes, feeds, weights)
-    want = reference.ReferenceEvaluator(onnx.load_from_string(data)).run(None, feeds)[0]
+    want = theirs(data, feeds)[0] if weight == "u1" or kind != "ConvInteger" else \
+        reference.ReferenceEvaluator(onnx.load_from_string(data)).run(None, feeds)[0]
     np.testing.assert_allclose(ours(data, feeds)[0], want, rtol=1e-4, atol=1e-4)
     made = operators(data)
     layer = "_integer_convolution" if kind == "ConvInteger" else "_integer_dense"
-    assert layer in made and "Cast" not in made and "_npi_add" not in made
+    assert layer in made and "Cast" not in made
+    assert not FLOATS.difference([*SUMS, "_npi_multiply"]).intersection(made)  # of the scales
 
 
 def test_layers_of_operators():
