@@ -37,9 +37,9 @@ typedef int (*CustomOpCreateFunc)(const char* ctx, int num_inputs, unsigned** sh
 
 /*
  * Makes Custom(op_type=...) known. `creator` is called for each use of the operator and fills in
- * the callbacks of CustomOpPropCallbacks; the last three may be left out: the results then have the
- * dtype of the first argument, and the operator gets dense copies of sparse arrays. A name that is registered
- * again is replaced. Forward and backward run on threads of their own.
+ * the callbacks of CustomOpPropCallbacks. The last three may be left out: the results then have the
+ * dtype of the first argument, and the operator gets dense copies of sparse arrays. A name that is
+ * registered again is replaced. Forward and backward run on threads of their own.
  */
 MXNET_C_DLL int MXCustomOpRegister(const char* op_type, CustomOpPropCreator creator);
 
