@@ -1,7 +1,7 @@
 /*
  * The test backends of 1.9.1, "default" and "default_v2", whose parts of graphs are made of the
- * operators that a caller names. Plans are compiled without backends, so the graphs that come out are
- * equal to those that go in; the names are kept for the process.
+ * operators that a caller names. Plans are compiled without backends, so the graphs that come out
+ * are equal to those that go in. The names are kept for the process.
  *
  * All functions return 0, or -1 with MXGetLastError. Any thread may call them.
  */

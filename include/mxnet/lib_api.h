@@ -6,8 +6,9 @@
  *
  * and loaded with mx.library.load("/path/libmine.so"). Sources for Apache MXNet 1.9.1 compile as
  * they are, but without a copy of its lib_api.cc: mxnet/src/lib_api.cc of this package takes the
- * place of that in a Makefile, and may as well be left out. A library defines `MXReturnValue initialize(int version)`, which gets the version of
- * the runtime (10900 is 1.9.0) and may refuse it, and registers what it has:
+ * place of that in a Makefile, and may as well be left out. A library defines
+ * `MXReturnValue initialize(int version)`, which gets the version of the runtime (10900 is 1.9.0)
+ * and may refuse it, and registers what it has:
  *
  * REGISTER_OP(my_gemm).setForward(forward, "cpu").setParseAttrs(parseAttrs)
  * .setInferType(inferType).setInferShape(inferShape);

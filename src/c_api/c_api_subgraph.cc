@@ -4,9 +4,9 @@
 #include <mutex>
 #include <set>
 
+#include "base/threads/fork_guard.h"
 #include "c_api/c_api_symbol.h"
 #include "executor/passes/core/passes.h"
-#include "base/threads/fork_guard.h"
 #include "graph/rewrite.h"
 #include "library/library.h"
 #include "mxnet/c_api.h"

@@ -558,7 +558,7 @@ std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const st
 
 namespace {
 
-/* Of a node or call _CachedOp with a `subgraph`. Hidden attributes (__ctx_group__) are not its flags. */
+/* Of a call _CachedOp with a `subgraph`. Hidden attributes (__ctx_group__) are no flags. */
 std::shared_ptr<CompiledGraph> MakeOfText(const AttrDict& params) {
   std::map<std::string, std::string> flags;
   for (const auto& kv : params)

@@ -13,8 +13,8 @@ namespace mxnet {
  * unless it has one. */
 void WishInitialValue(const Attrs& attrs, const std::string& input, Node* variable);
 
-/* The graph with inputs, by place or by the names of its variables (`keys`). Names of its nodes and
- * of variables that stay follow `name`, as those of a node _CachedOp with this graph do in 1.9.1. */
+/* The graph with inputs, by place or by its variables' names (`keys`). Names of its nodes, and of
+ * variables that stay, follow `name`: so do those of a node _CachedOp in 1.9.1. */
 Symbol Inlined(const Symbol& graph, const std::vector<Symbol>& inputs, std::vector<std::string> keys, const std::string& name);
 
 }  // namespace mxnet

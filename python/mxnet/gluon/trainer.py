@@ -3,7 +3,7 @@ several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
 from .._machine.environment import warn_of_late_changes
 from .._files.whole_files import load_states, write_file
-from ..optimizer._states_reader import read_own_states, read_states
+from ..optimizer import _states_reader
 from .parameter import Parameter, ParameterDict
 
 __all__ = ['Trainer']
@@ -184,12 +184,12 @@ class Trainer:
         states = self._own_updaters()[0].get_states(dump_optimizer=False)
         self._reset_kvstore()
         self._init_kvstore()
-        self._take_states(states, read_own_states)
+        self._take_states(states, _states_reader.read_own_states)
 
     def _own_updaters(self):
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
-    def _take_states(self, states, read=read_states):
+    def _take_states(self, states, read=_states_reader.read_states):
         """Bytes of optimizer states, as `read` reads them, for the present contexts."""
         updaters = self._own_updaters()
         weights = {i: p.list_data()[0] for i, p in enumerate(self._params) if p._data is not None}
@@ -384,7 +384,7 @@ class Trainer:
                 self._reset_kvstore()
                 self._init_kvstore()
                 if states is not None:
-                    self._take_states(states, read_own_states)
+                    self._take_states(states, _states_reader.read_own_states)
 
     # -- files -------------------------------------------------------------------------------------
     def save_states(self, fname):

@@ -305,6 +305,11 @@ class Module(BaseModule):
             if len(shared_group.execs) < len(self._context):
                 raise _ArgumentError(f"[Module] the shared module has {len(shared_group.execs)} devices, "
                                  f"this one {len(self._context)}")
+            known = {*shared_module._arg_params, *shared_module._aux_params}
+            missing = [name for name in (*self._param_names, *self._aux_names) if name not in known]
+            if missing:
+                raise _ArgumentError(f"[Module] the shared module has no parameters {', '.join(missing)}; accepted: a network whose "
+                                     "parameters it all has")
         self._exec_group = DataParallelExecutorGroup(
             self._symbol, self._context, self._work_load_list, self._data_shapes, self._label_shapes,
             self._param_names, for_training, inputs_need_grad, shared_group, logger=self.logger,

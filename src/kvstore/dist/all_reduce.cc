@@ -30,8 +30,8 @@ std::string ShapeText(int64_t packed) {
 }
 
 std::string TextOf(const reduce::Words& words) {
-  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + ShapeText(words.shape) + (words.on_gpu ? " on a GPU" : "") +
-         (words.sparse ? " in " + std::to_string(words.rows) + " rows, row_sparse" : "");
+  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + ShapeText(words.shape) +
+         (words.on_gpu ? " on a GPU" : "") + (words.sparse ? " in " + std::to_string(words.rows) + " rows, row_sparse" : "");
 }
 
 }  // namespace

@@ -65,26 +65,27 @@ Op& CachedOpRecord(Op& op) {
   return op;
 }
 
-const Op& cached_op = CachedOpRecord(Op::Register("_CachedOp"))
-    .alias("_CachedOpThreadSafe")
-    .describe("A compiled graph as one operator; made by CachedOp, not by users.")
-    .set_inputs({"data"}, NumInputs)
-    .set_dtypes(dtypes::kAll)
-    .set_list_inputs([](const Attrs& a) {
-      std::vector<std::string> names;
-      for (int i = 0; i < NumInputs(a); ++i) names.push_back("data" + std::to_string(i));
-      return names;
-    })
-    .set_outputs({"output"}, [](const Attrs& a) { return a.param ? a.get<CompiledGraphParam>().graph->num_outputs() : 1; })
-    .set_infer_shape(UnknownShape)
-    .set_infer_type(UnknownType)
-    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      return CompiledGraphOf(*node->attrs).graph->Gradient(node, ograds);
-    })
-    .set_trait(TakesAnyStorage{})
-    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
-      CompiledGraphOf(a).graph->Call(in, out, is_train);
-    });
+const Op& cached_op =
+    CachedOpRecord(Op::Register("_CachedOp"))
+        .alias("_CachedOpThreadSafe")
+        .describe("A compiled graph as one operator; made by CachedOp, not by users.")
+        .set_inputs({"data"}, NumInputs)
+        .set_dtypes(dtypes::kAll)
+        .set_list_inputs([](const Attrs& a) {
+          std::vector<std::string> names;
+          for (int i = 0; i < NumInputs(a); ++i) names.push_back("data" + std::to_string(i));
+          return names;
+        })
+        .set_outputs({"output"}, [](const Attrs& a) { return a.param ? a.get<CompiledGraphParam>().graph->num_outputs() : 1; })
+        .set_infer_shape(UnknownShape)
+        .set_infer_type(UnknownType)
+        .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+          return CompiledGraphOf(*node->attrs).graph->Gradient(node, ograds);
+        })
+        .set_trait(TakesAnyStorage{})
+        .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
+          CompiledGraphOf(a).graph->Call(in, out, is_train);
+        });
 
 MXNET_REGISTER_OP(_backward_CachedOp)
     .describe("The backward phase of a recorded CachedOp call.")

@@ -46,8 +46,8 @@ const CompiledGraphParam& CompiledGraphOf(const Attrs& attrs);
 
 /* Whether a node is _CachedOp with a graph. */
 bool StandsForGraph(const Attrs& attrs);
-/* How a graph is made of the parameters of a call by name: `subgraph`, which is the text of a symbol
- * file, and flags of CachedOp. The executor gives it. */
+/* How a graph is made of the parameters of a call by name: `subgraph`, the text of a symbol file,
+ * and flags of CachedOp. The executor gives it. */
 using MakeCompiledGraph = std::shared_ptr<CompiledGraph> (*)(const AttrDict& params);
 bool SetMakeCompiledGraph(MakeCompiledGraph make);
 

@@ -10,13 +10,16 @@ import pytest
 import mxnet as mx
 
 ROOT = Path(__file__).resolve().parents[3]
-INCLUDE = Path(mx.libinfo.find_include_path())
 LIBRARY = Path(mx.libinfo.find_lib_path()[0])
-OP_HEADER = LIBRARY.parent / "include"      # where the build writes mxnet-cpp/op.h
+BUILD = LIBRARY.resolve().parent
 WARNINGS = ["-std=c++17", "-Wall", "-Wextra", "-Werror"]
-HEADERS = sorted(str(path.relative_to(ROOT / "include")) for folder in ("dmlc", "nnvm") for path in (ROOT / "include" / folder).glob("*.h"))
+COMPAT = ROOT / "compat" / "include"
+HEADERS = ["nnvm/c_api.h", *sorted(str(path.relative_to(COMPAT)) for path in COMPAT.rglob("*.h"))]
 
-pytestmark = pytest.mark.skipif(not shutil.which("c++"), reason="needs a C++ compiler")
+pytestmark = [
+    pytest.mark.skipif(not (BUILD / "cmake_install.cmake").exists(), reason="needs the library's build folder"),
+    pytest.mark.skipif(not shutil.which("cmake") or not shutil.which("c++"), reason="needs CMake and a C++ compiler"),
+]
 
 
 def run(command, **more):
@@ -25,16 +28,24 @@ def run(command, **more):
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def include(tmp_path_factory):
+    """The headers of an install prefix."""
+    folder = tmp_path_factory.mktemp("prefix")
+    run(["cmake", "--install", BUILD, "--prefix", folder])
+    return folder / "include"
+
+
 def test_there_are_the_headers():
     assert set(HEADERS) >= {"nnvm/c_api.h", "nnvm/base.h", "nnvm/tuple.h", "dmlc/base.h", "dmlc/logging.h", "dmlc/optional.h",
                             "dmlc/parameter.h", "dmlc/timer.h", "dmlc/omp.h", "dmlc/thread_local.h"}
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_header_is_enough_for_itself(header, tmp_path):
+def test_a_header_is_enough_for_itself(header, include, tmp_path):
     source = tmp_path / "one.cc"
     source.write_text(f'#include "{header}"\n#include <{header}>\nint main() {{ return 0; }}\n')
-    run(["c++", *WARNINGS, "-std=c++11", "-fsyntax-only", source, "-I", INCLUDE])
+    run(["c++", *WARNINGS, "-std=c++11", "-fsyntax-only", source, "-I", include])
 
 
 PARAMETERS = r"""
@@ -90,7 +101,8 @@ int main() {
   assert(all.size() == 6 && all["act"] == "tanh" && all["quiet"] == "True" && all["depth"] == "3" && all["seed"] == "7");
   options.Init(all);
   assert(options.rate == 1e-3f);
-  assert(options.InitAllowUnknown(std::vector<std::pair<std::string, std::string>>{{"depth", "2"}, {"colour", "red"}}).at(0).first == "colour");
+  const std::vector<std::pair<std::string, std::string>> more{{"depth", "2"}, {"colour", "red"}};
+  assert(options.InitAllowUnknown(more).at(0).first == "colour");
   assert(!options.seed.has_value() && options.act == 1);
   for (const auto& wrong : std::vector<std::pair<Texts, std::string>>{
            {{}, "depth"}, {{{"depth", "10"}}, "<=9"}, {{{"depth", "x"}}, "int"}, {{{"depth", "1 2"}}, "int"},
@@ -124,9 +136,9 @@ int main() {
 
 
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
-def test_parameters_and_their_errors(standard, tmp_path):
+def test_parameters_and_their_errors(standard, include, tmp_path):
     (tmp_path / "options.cc").write_text(PARAMETERS)
-    run(["c++", *WARNINGS, f"-std={standard}", tmp_path / "options.cc", "-o", tmp_path / "options", "-I", INCLUDE])
+    run(["c++", *WARNINGS, f"-std={standard}", tmp_path / "options.cc", "-o", tmp_path / "options", "-I", include])
     assert run([tmp_path / "options"]) == "done\n"
 
 
@@ -176,11 +188,10 @@ int main() {
 """
 
 
-@pytest.mark.skipif(not (OP_HEADER / "mxnet-cpp" / "op.h").exists(), reason="needs the library's build folder")
-def test_generated_wrappers_of_1_9_1(tmp_path):
+def test_generated_wrappers_of_1_9_1(include, tmp_path):
     (tmp_path / "wrappers.h").write_text(WRAPPERS)
     (tmp_path / "program.cc").write_text(PROGRAM)
-    run(["c++", *WARNINGS, tmp_path / "program.cc", "-o", tmp_path / "program", "-I", INCLUDE, "-I", OP_HEADER, "-I", tmp_path, LIBRARY,
+    run(["c++", *WARNINGS, tmp_path / "program.cc", "-o", tmp_path / "program", "-I", include, "-I", tmp_path, LIBRARY,
          f"-Wl,-rpath,{LIBRARY.parent}"])
     assert run([tmp_path / "program"]) == "ran\n"
 
@@ -216,11 +227,11 @@ MXReturnValue initialize(int) { return MX_SUCCESS; }
 """
 
 
-def test_a_makefile_that_compiles_lib_api(tmp_path):
+def test_a_makefile_that_compiles_lib_api(include, tmp_path):
     """The folder of the package is what Makefiles call MXNET, as in 1.9.1's wheel."""
     (tmp_path / "mine.cc").write_text(EXTENSION)
     (tmp_path / "Makefile").write_text("MXNET = " + os.path.dirname(mx.__file__) + "\nlibmine.so: mine.cc $(MXNET)/src/lib_api.cc\n"
-                                       f"\tg++ -shared -fPIC -std=c++11 -Wall -Werror $^ -o $@ -I {INCLUDE}\n")
+                                       f"\tg++ -shared -fPIC -std=c++11 -Wall -Werror $^ -o $@ -I {include}\n")
     run(["make"], cwd=tmp_path)
     mx.library.load(str(tmp_path / "libmine.so"), verbose=False)
     assert mx.nd.made_by_old_makefile(mx.nd.ones(2)).asnumpy().tolist() == [4, 4]

@@ -318,7 +318,7 @@ inline void SetEnv(const char* key, T value) {
   manager->Add<decltype(Self_::field)>( \
       #field, static_cast<size_t>(reinterpret_cast<char*>(&this->field) - reinterpret_cast<char*>(static_cast<Self_*>(this))))
 #define DMLC_DECLARE_ALIAS(field, alias) manager->AddAlias(#field, #alias)
-/* Fields are known when they are first asked for; this line is where their declarations are checked. */
+/* Fields are known when they are first asked for; this line checks their declarations. */
 #define DMLC_REGISTER_PARAMETER(P) \
   static DMLC_ATTRIBUTE_UNUSED const void* const DMLC_STR_CONCAT(mxnet_parameters_of_##P##_, __COUNTER__) = &P::Manager()
 
