@@ -145,9 +145,17 @@ void Session::CheckInputs(Env* inputs) const {
     MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
 }
 
-std::vector<Value> Session::Run(Env inputs) {
+std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>& into) {
   CheckInputs(&inputs);
-  return RunnerOf(&model_->graph)->Run(std::move(inputs));
+  for (const auto& kv : into) {
+    const auto& outputs = model_->graph.outputs;
+    const bool known = std::any_of(outputs.begin(), outputs.end(), [&](const ValueInfo& v) { return v.name == kv.first; });
+    std::string names;
+    for (const ValueInfo& v : outputs) names += (names.empty() ? "" : ", ") + v.name;
+    MXNET_CHECK_KIND(known && !kv.second.is_none(), Value)
+        << "[onnx] an array for the output " << kv.first << (known ? ", which is none" : "") << "; accepted: " << names;
+  }
+  return RunnerOf(&model_->graph)->Run(std::move(inputs), into);
 }
 
 ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types) {
