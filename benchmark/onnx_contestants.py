@@ -9,7 +9,7 @@ import numpy as np
 
 from alternate import answers, repeat, serve, status_mib
 
-MODULE = {"ours": "mxnet", "onnxruntime": "onnxruntime", "openvino": "openvino"}
+MODULE = {"ours": "mxnet.onnx", "onnxruntime": "onnxruntime", "openvino": "openvino"}
 LEVELS = ("avx512", "avx2")
 
 

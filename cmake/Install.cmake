@@ -41,6 +41,8 @@ set(MXNET_INCLUDE_OF_PC ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/mxnet.pc.in ${PROJECT_BINARY_DIR}/mxnet.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mxnet.pc DESTINATION ${libdir}/pkgconfig)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
+# Names of dmlc-core and NNVM for users' sources. They are not beside include/, because this library is compiled with dmlc-core's own.
+install(DIRECTORY compat/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${MXNET_OP_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mxnet-cpp)
 if(SKBUILD AND MXNET_BINDING_TARGETS)
   install(TARGETS ${MXNET_BINDING_TARGETS} LIBRARY DESTINATION _cy3)

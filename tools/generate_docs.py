@@ -219,6 +219,7 @@ def pages():
         "docs/iterators.md": iterators_page(),
         "docs/passes.md": passes_page(),
         "docs/images/speed.svg": speed_picture.picture(),
+        "docs/images/speed_narrow.svg": speed_picture.picture(narrow=True),
     }
     out.update({**operator_stubs.paths(list(records())), **numpy_stubs.paths(), **module_stubs.paths()})
     out.update(either_stub.paths(out))

@@ -29,14 +29,17 @@ typedef int (*CustomOpDelFunc)(void* state);
 typedef int (*CustomOpListFunc)(char*** args, void* state);
 typedef int (*CustomOpInferShapeFunc)(int num_tensors, int* ndims, int** shapes, void* state);
 typedef int (*CustomOpInferTypeFunc)(int num_tensors, int* types, void* state);
+typedef int (*CustomOpInferStorageTypeFunc)(int num_tensors, int* stypes, void* state);
+typedef int (*CustomOpBackwardInferStorageTypeFunc)(int num_tensors, int* stypes, int* tags, void* state);
 typedef int (*CustomOpBwdDepFunc)(const int* out_grad, const int* in_data, const int* out_data, int* num_deps, int** deps, void* state);
 typedef int (*CustomOpCreateFunc)(const char* ctx, int num_inputs, unsigned** shapes, const int* ndims, const int* dtypes,
                                   struct MXCallbackList* ret, void* state);
 
 /*
  * Makes Custom(op_type=...) known. `creator` is called for each use of the operator and fills in
- * the callbacks of CustomOpPropCallbacks; the last three may be left out. A name that is registered
- * again is replaced. Forward and backward run on threads of their own.
+ * the callbacks of CustomOpPropCallbacks. The last three may be left out: the results then have the
+ * dtype of the first argument, and the operator gets dense copies of sparse arrays. A name that is
+ * registered again is replaced. Forward and backward run on threads of their own.
  */
 MXNET_C_DLL int MXCustomOpRegister(const char* op_type, CustomOpPropCreator creator);
 

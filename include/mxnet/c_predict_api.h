@@ -38,6 +38,19 @@ MXNET_C_DLL int MXPredCreateMultiThread(const char* symbol_json_str, const void*
                                         uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
                                         const uint32_t* input_shape_data, int num_threads, PredictorHandle* out);
 
+/*
+ * MXPredCreateMultiThread with the parameters in the file `param_file`, which is to stay as it is:
+ * an array is read from it when a kernel wants it, and its memory goes once the kernel has packed
+ * it. Predictors made from one file share its arrays.
+ */
+MXNET_C_DLL int MXPredCreateFromFile(const char* symbol_json_str, const char* param_file, int dev_type, int dev_id,
+                                     uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
+                                     const uint32_t* input_shape_data, int num_threads, PredictorHandle* out);
+
+/* Names (without "arg:" and "aux:") and dtypes of the parameters in a file. They are there until
+ * the thread's next call. */
+MXNET_C_DLL int MXPredParameterTypes(const char* param_file, uint32_t* num, const char*** names, const int** dtypes);
+
 /* A new predictor for other shapes of inputs, which shares the parameters of `handle`; both go
  * back. */
 MXNET_C_DLL int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,

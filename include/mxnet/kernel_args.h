@@ -25,12 +25,15 @@ struct OpState {
  * What a plan offers to the kernels that it runs: weights that it computes itself (a convolution's
  * with the BatchNorm behind it folded in) and that their only reader needs just until it has them
  * in a form of its own. Then the plan drops them, and computes them again if they are asked for.
- * Pointers that it does not know are left alone.
+ * So it does with weights whose contents lie in a file (StoredContents). Pointers that it does not
+ * know are left alone.
  */
 class PlanWeights {
  public:
   virtual void Need(const void* weights) = 0;  // before a kernel that may have said Done reads them
   virtual void Done(const void* weights) = 0;  // they will not be read any more without Need before
+  /* Equal numbers are equal contents, in all plans; 0: not known. */
+  virtual uint64_t Identity(const void* weights) = 0;
 
  protected:
   ~PlanWeights() = default;

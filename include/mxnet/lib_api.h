@@ -5,8 +5,10 @@
  * g++ -std=c++11 -shared -fPIC SOURCES -o libmine.so -I <folder of mxnet>/include/mxnet
  *
  * and loaded with mx.library.load("/path/libmine.so"). Sources for Apache MXNet 1.9.1 compile as
- * they are. A library defines `MXReturnValue initialize(int version)`, which gets the version of
- * the runtime (10900 is 1.9.0) and may refuse it, and registers what it has:
+ * they are, but without a copy of its lib_api.cc: mxnet/src/lib_api.cc of this package takes the
+ * place of that in a Makefile, and may as well be left out. A library defines
+ * `MXReturnValue initialize(int version)`, which gets the version of the runtime (10900 is 1.9.0)
+ * and may refuse it, and registers what it has:
  *
  * REGISTER_OP(my_gemm).setForward(forward, "cpu").setParseAttrs(parseAttrs)
  * .setInferType(inferType).setInferShape(inferShape);
@@ -300,6 +302,11 @@ class __attribute__((visibility("hidden"))) Registry {  // hidden: each library 
 
 }  // namespace ext
 }  // namespace mxnet
+
+/* How functions that a library exports are declared in sources for 1.9.1. */
+#define MX_INT_RET __attribute__((visibility("default"))) int
+#define MX_VOID_RET __attribute__((visibility("default"))) void
+#define PRIVATE_SYMBOL __attribute__((visibility("hidden")))
 
 #define MX_STR_CONCAT_(a, b) a##b
 #define MX_STR_CONCAT(a, b) MX_STR_CONCAT_(a, b)

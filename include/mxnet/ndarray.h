@@ -95,6 +95,8 @@ struct MXNET_DLL SparseParts {
   void Free();
 };
 
+class StoredContents;
+
 /*
  * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is
  * null only while allocation is delayed or for zero bytes; `sparse` is there if `stype` says so,
@@ -110,6 +112,7 @@ struct Chunk {
   StorageHandle handle;
   std::unique_ptr<std::function<void()>> external_deleter;  // set: the memory belongs to somebody else (DLPack, user buffers)
   std::unique_ptr<SparseParts> sparse;
+  std::shared_ptr<StoredContents> stored;  // while delayed: what its memory is to hold (src/ndarray/stored.h)
 
   bool is_delayed() const { return __builtin_expect(__atomic_load_n(&delayed, __ATOMIC_ACQUIRE), 0); }
   void Allocate();  // serves a delayed allocation; no-op otherwise

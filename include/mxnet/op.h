@@ -87,6 +87,7 @@ enum class RunBy : uint8_t {
 enum class LayoutRule : uint8_t {
   kPlain,         // inputs must be row-major, outputs are
   kAgnostic,      // element by element: any layout that all same-shaped inputs share; output gets it
+  kBroadcast,     // the same; inputs of other shapes are repeated, and are the same bytes in both layouts
   kChannelsLast,  // kernel reads TBlob::layout of 4-D/5-D input 0 and outputs and handles both
   kImages         // some inputs and outputs are images (Op::images), in any mixture of layouts; plans let results be channels last
 };

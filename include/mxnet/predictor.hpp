@@ -51,8 +51,9 @@ class Predictor {
     size_t kept_shapes = 8;  // the plans of this many shapes of inputs are kept, those used last
   };
 
-  /* Reads both files; throws std::runtime_error if that fails, and for a GPU that is not there. What
-   * does not fit together is found by the first call, or by `Prepare`. */
+  /* Opens both files; throws std::runtime_error if that fails, and for a GPU that is not there. What
+   * does not fit together is found by the first call, or by `Prepare`. Parameters are read when they
+   * are needed, so their file stays as it is meanwhile; it may be replaced by another of its name. */
   Predictor(const std::string& symbol_file, const std::string& params_file) : Predictor(symbol_file, params_file, Options()) {}
   Predictor(const std::string& symbol_file, const std::string& params_file, const Options& options)
       : Predictor(FromFiles(symbol_file, params_file, options)) {}
@@ -64,7 +65,7 @@ class Predictor {
 
   /* The same from the contents of the files. */
   static Predictor FromMemory(std::string symbol_json, std::string params, const Options& options) {
-    return Predictor(std::unique_ptr<State>(new State(std::move(symbol_json), std::move(params), options)));
+    return Predictor(std::unique_ptr<State>(new State(std::move(symbol_json), std::move(params), "", options)));
   }
 
   Predictor(Predictor&&) noexcept = default;
@@ -140,8 +141,7 @@ class Predictor {
   }
 
   static Predictor FromFiles(const std::string& symbol_file, const std::string& params_file, const Options& options) {
-    std::string symbol = ReadFile(symbol_file);
-    return FromMemory(std::move(symbol), ReadFile(params_file), options);
+    return Predictor(std::unique_ptr<State>(new State(ReadFile(symbol_file), "", params_file, options)));
   }
 
   static std::string ReadFile(const std::string& path) {
@@ -184,7 +184,7 @@ class Predictor {
   };
 
   struct State {
-    const std::string json, params;
+    const std::string json, params, file;  // the parameters' bytes, or their file
     const Options options;
     std::vector<std::string> inputs, outputs;
     std::map<std::string, int> dtypes;  // of inputs
@@ -192,8 +192,8 @@ class Predictor {
     std::condition_variable returned;
     std::list<std::pair<Shapes, std::shared_ptr<Plan>>> plans;  // the one used last comes first
 
-    State(std::string symbol_json, std::string param_bytes, const Options& chosen)
-        : json(std::move(symbol_json)), params(std::move(param_bytes)), options(chosen) {
+    State(std::string symbol_json, std::string param_bytes, std::string param_file, const Options& chosen)
+        : json(std::move(symbol_json)), params(std::move(param_bytes)), file(std::move(param_file)), options(chosen) {
       if (params.size() > INT32_MAX) throw std::runtime_error("[Predictor] more than 2 GiB of parameters");
       if (options.threads < 1 || options.threads > 4096)
         throw std::runtime_error("[Predictor] threads=" + std::to_string(options.threads) + "; accepted: 1 to 4096");
@@ -223,6 +223,14 @@ class Predictor {
     /* Names of the parameters, without "arg:" and "aux:", and their dtypes. */
     std::map<std::string, int> ParameterTypes() const {
       std::map<std::string, int> types;
+      if (!file.empty()) {
+        uint32_t entries = 0;
+        const char** keys_of = nullptr;
+        const int* dtypes_of = nullptr;
+        Check(MXPredParameterTypes(file.c_str(), &entries, &keys_of, &dtypes_of));
+        for (uint32_t i = 0; i < entries; ++i) types[keys_of[i]] = dtypes_of[i];
+        return types;
+      }
       if (params.empty()) return types;
       uint32_t count = 0, named = 0;
       NDArrayHandle* arrays = nullptr;
@@ -295,9 +303,14 @@ class Predictor {
       }
       auto plan = std::make_shared<Plan>();
       std::vector<PredictorHandle> made(static_cast<size_t>(options.threads), nullptr);
-      Check(MXPredCreateMultiThread(json.c_str(), params.data(), static_cast<int>(params.size()), static_cast<int>(options.device),
-                                    options.device_id, static_cast<uint32_t>(names.size()), names.data(), ends.data(), dimensions.data(),
-                                    options.threads, made.data()));
+      const uint32_t count = static_cast<uint32_t>(names.size());
+      const int device = static_cast<int>(options.device);
+      if (!file.empty())
+        Check(MXPredCreateFromFile(json.c_str(), file.c_str(), device, options.device_id, count, names.data(), ends.data(),
+                                   dimensions.data(), options.threads, made.data()));
+      else
+        Check(MXPredCreateMultiThread(json.c_str(), params.data(), static_cast<int>(params.size()), device, options.device_id, count,
+                                      names.data(), ends.data(), dimensions.data(), options.threads, made.data()));
       plan->idle = std::move(made);
       return plan;
     }

@@ -1,6 +1,7 @@
 """The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling
 it."""
 import atexit
+import contextlib
 import ctypes
 import errno
 import functools
@@ -243,11 +244,30 @@ def _open(path):
             tried.add(message)
 
 
+@contextlib.contextmanager
+def _blas_alone():
+    """OpenBLAS that is loaded here starts no threads: it would raise SIGINT where none can start,
+    and at exit wait for ever for threads that found no memory. The library lets it start them when
+    it first has work for them."""
+    before = os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ["_MXNET_OPENBLAS_NUM_THREADS"] = before or ""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["_MXNET_OPENBLAS_NUM_THREADS"]
+        if before is None:
+            del os.environ["OPENBLAS_NUM_THREADS"]
+        else:
+            os.environ["OPENBLAS_NUM_THREADS"] = before
+
+
 def _load_lib():
     # Local: symbols of the library must not be picked up by other extensions of the process.
     path = libinfo.find_lib_path()[0]
     try:
-        lib = _open(path)
+        with _blas_alone():
+            lib = _open(path)
     except OSError as e:
         gpu = (" It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; "
                "MXNET_LIBRARY_PATH may name a build that does not.")

@@ -100,8 +100,8 @@ class _Module:
 class Checkpoint:
     """Save a training job every so many steps, and resume it where it was.
 
-    The optimizer's states in a checkpoint are a pickle, which can run any code: resume from folders
-    of people whom you trust.
+    Nothing that the files of a checkpoint say is run; the optimizer's class must be one that the
+    program has (:meth:`mxnet.optimizer.Updater.set_states`).
 
     Parameters
     ----------

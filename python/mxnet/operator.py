@@ -118,7 +118,9 @@ class CustomOpProp:
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
     def infer_storage_type(self, in_stype):
-        """The same for storage types; all are ``'default'``, dense.
+        """The same for storage types; all are ``'default'``, dense. An operator whose class
+        overrides this gets sparse arrays as they are, and makes what it says here; another one gets
+        dense copies.
 
         >>> mx.operator.CustomOpProp().infer_storage_type(['default'])
         (['default'], ['default'], [])
@@ -128,17 +130,16 @@ class CustomOpProp:
 
     def infer_storage_type_backward(self, ograd_stype, in_stype, out_stype, igrad_stype, aux_stype):
         """The storage types of all arrays of ``backward``: gradients of outputs, inputs, outputs,
-        gradients of inputs, states.
+        gradients of inputs, states. Unless overridden, all are dense; ValueError for gradients of
+        outputs that are sparse.
 
         >>> mx.operator.CustomOpProp().infer_storage_type_backward(
         ...     ['default'], ['default'], ['default'], ['default'], [])
         (['default'], ['default'], ['default'], ['default'], [])
         """
-        given = {"ograd_stype": ograd_stype, "in_stype": in_stype, "out_stype": out_stype, "igrad_stype": igrad_stype,
-                 "aux_stype": aux_stype}
-        for name, stypes in given.items():
+        for name, stypes in (("ograd_stype", ograd_stype), ("igrad_stype", igrad_stype)):
             self._dense(stypes, name, "infer_storage_type_backward")
-        return tuple(["default"] * len(stypes) for stypes in given.values())
+        return tuple(["default"] * len(stypes) for stypes in (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype))
 
     @staticmethod
     def _dense(stypes, name, function):
@@ -198,7 +199,7 @@ class CustomOpProp:
 
 
 _registry = {}   # op_type -> class
-_creator = _operator_callbacks.creator(_registry, CustomOp)
+_creator = _operator_callbacks.creator(_registry, CustomOp, CustomOpProp)
 
 
 def register(reg_name):

@@ -173,6 +173,24 @@ class CallbackProp : public custom::Prop {
       MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Type) << "[Custom] infer_type of operator " << op_type << " gave the dtype number " << t;
   }
 
+  bool TakesSparse() const override { return callbacks_.Has(kCustomOpPropInferStorageType); }
+
+  void InferStorage(std::vector<int>* storages) const override {
+    callbacks_.Call<CustomOpInferStorageTypeFunc>(kCustomOpPropInferStorageType, "infer_storage_type", static_cast<int>(storages->size()),
+                                                  storages->data());
+  }
+
+  void InferBackwardStorage(std::vector<int>* storages, const std::vector<int>& tags) const override {
+    if (!callbacks_.Has(kCustomOpPropBackwardInferStorageType)) {
+      for (size_t i = 0; i < tags.size(); ++i)
+        if (tags[i] == custom::kInputGrad) (*storages)[i] = static_cast<int>(StorageType::kDense);
+      return;
+    }
+    std::vector<int> copy = tags;
+    callbacks_.Call<CustomOpBackwardInferStorageTypeFunc>(kCustomOpPropBackwardInferStorageType, "infer_storage_type_backward",
+                                                          static_cast<int>(storages->size()), storages->data(), copy.data());
+  }
+
   std::shared_ptr<custom::Operator> Create(Context ctx, const ShapeVector& shapes, const std::vector<int>& types) const override {
     IntShapes given(shapes);
     std::ostringstream name;

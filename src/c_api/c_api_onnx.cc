@@ -177,12 +177,21 @@ int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text) {
 
 int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int* num_outputs,
                    OnnxValueHandle** outputs) {
+  return MXOnnxModelRunInto(handle, num_inputs, names, inputs, 0, nullptr, nullptr, num_outputs, outputs);
+}
+
+int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int num_given,
+                       const char** given_names, NDArrayHandle* given, int* num_outputs, OnnxValueHandle** outputs) {
   API_BEGIN(num_outputs, outputs);
   NeedTexts(num_inputs, names, "names of inputs");
   Need(num_inputs, inputs, "values of inputs");
+  NeedTexts(num_given, given_names, "names of outputs");
+  Need(num_given, given, "arrays of outputs");
   Env env;
   for (int i = 0; i < num_inputs; ++i) env[names[i]] = *AsValue(inputs[i]);
-  std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env));
+  std::map<std::string, NDArray> into;
+  for (int i = 0; i < num_given; ++i) into[given_names[i]] = *AsNDArray(given[i]);
+  std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env), into);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
   for (onnx::Value& v : results) store.handles.push_back(new onnx::Value(std::move(v)));

@@ -1,12 +1,16 @@
 // Subgraph backends, and the passes of the plan compiler, which do what backends were for; parts of
 // graphs.
 #include <map>
+#include <mutex>
+#include <set>
 
+#include "base/threads/fork_guard.h"
 #include "c_api/c_api_symbol.h"
 #include "executor/passes/core/passes.h"
 #include "graph/rewrite.h"
 #include "library/library.h"
 #include "mxnet/c_api.h"
+#include "mxnet/c_api_test.h"
 #include "mxnet/ndarray.h"
 
 using namespace mxnet;
@@ -17,9 +21,40 @@ namespace {
 // change.
 const char* const kBackends[] = {"MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE"};
 
+// The test backends of 1.9.1: parts of a graph that are made of operators which a caller names.
+const char* const kTestBackends[] = {"default", "default_v2"};
+
+/* The operators of test backends: of executors, and of calls for a backend. */
+struct TestOperators {
+  ForkMutex mutex{ForkLevel::kCaller};
+  std::map<std::string, std::set<std::string>> of_executors, of_calls;
+  static TestOperators* Get() {
+    static TestOperators* operators = new TestOperators;
+    return operators;
+  }
+};
+
+std::set<std::string> OperatorNames(mx_uint count, const char** names) {
+  NeedTexts(count, names, "operators' names");
+  return std::set<std::string>(names, names + count);
+}
+
+bool IsTestBackend(const std::string& name) {
+  for (const char* b : kTestBackends)
+    if (name == b) return true;
+  return false;
+}
+
 /* Of a name that is no library's. */
 void CheckBackend(const std::string& name) {
   std::string accepted;
+  if (IsTestBackend(name)) {
+    TestOperators* operators = TestOperators::Get();
+    std::lock_guard<ForkMutex> hold(operators->mutex);
+    MXNET_CHECK(operators->of_calls.count(name)) << "[optimize_for] nobody has said which operators the test backend '" << name
+                                                 << "' takes; accepted: after MXSetSubgraphPropertyOpNamesV2";
+    return;
+  }
   for (const char* b : kBackends) {
     if (name == b) return;
     accepted += (accepted.empty() ? "" : ", ") + std::string(b);
@@ -129,6 +164,48 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
   *new_arg_names_handle = args ? const_cast<char**>(names) : nullptr;
   *new_aux_names_handle = aux ? const_cast<char**>(names + args) : nullptr;
   *ret_sym_handle = new Symbol(std::move(rewritten.symbol));
+  API_END();
+}
+
+int MXBuildSubgraphByOpNames(SymbolHandle sym_handle, const char* prop_name, const mx_uint num_ops, const char** op_names,
+                             SymbolHandle* ret_sym_handle) {
+  API_BEGIN(ret_sym_handle);
+  const std::string name = Text(prop_name, "the backend");
+  OperatorNames(num_ops, op_names);
+  if (!IsTestBackend(name)) CheckBackend(name);
+  *ret_sym_handle = new Symbol(AsSymbol(sym_handle)->Copy());
+  API_END();
+}
+
+int MXSetSubgraphPropertyOpNames(const char* prop_name, const mx_uint num_ops, const char** op_names) {
+  API_BEGIN();
+  TestOperators* operators = TestOperators::Get();
+  std::lock_guard<ForkMutex> hold(operators->mutex);
+  operators->of_executors[Text(prop_name, "the backend")] = OperatorNames(num_ops, op_names);
+  API_END();
+}
+
+int MXSetSubgraphPropertyOpNamesV2(const char* prop_name, const mx_uint num_ops, const char** op_names) {
+  API_BEGIN();
+  TestOperators* operators = TestOperators::Get();
+  std::lock_guard<ForkMutex> hold(operators->mutex);
+  operators->of_calls[Text(prop_name, "the backend")] = OperatorNames(num_ops, op_names);
+  API_END();
+}
+
+int MXRemoveSubgraphPropertyOpNames(const char* prop_name) {
+  API_BEGIN();
+  TestOperators* operators = TestOperators::Get();
+  std::lock_guard<ForkMutex> hold(operators->mutex);
+  operators->of_executors.erase(Text(prop_name, "the backend"));
+  API_END();
+}
+
+int MXRemoveSubgraphPropertyOpNamesV2(const char* prop_name) {
+  API_BEGIN();
+  TestOperators* operators = TestOperators::Get();
+  std::lock_guard<ForkMutex> hold(operators->mutex);
+  operators->of_calls.erase(Text(prop_name, "the backend"));
   API_END();
 }
 

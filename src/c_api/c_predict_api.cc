@@ -67,7 +67,13 @@ std::unique_ptr<Predictor> MakeFor(const Predictor::Shapes& shapes, F make) {
   }
 }
 
-std::unique_ptr<Handle> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs,
+struct Parameters {
+  const void* bytes = nullptr;
+  int size = 0;
+  const char* file = nullptr;  // set: in its place
+};
+
+std::unique_ptr<Handle> Make(const char* json, const Parameters& parameters, int dev_type, int dev_id, uint32_t num_inputs,
                              const char** keys, const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes, const char** dtype_names,
                              const int* dtypes, uint32_t num_outputs, const char** output_keys) {
   Predictor::Request request;
@@ -78,9 +84,12 @@ std::unique_ptr<Handle> Make(const char* json, const void* param_bytes, int para
   NeedTexts(num_dtypes, dtype_names, "names of dtypes");
   Need(num_dtypes, dtypes, "dtypes");
   for (uint32_t i = 0; i < num_dtypes; ++i) request.dtypes[dtype_names[i]] = dtypes[i];
-  MXNET_CHECK_KIND(param_size >= 0 && (param_bytes || param_size == 0), Value)
-      << "[predictor] got " << param_size << " bytes of parameters";
-  request.params = ParametersOfFile(param_bytes, static_cast<size_t>(param_size));
+  const int size = parameters.size;
+  MXNET_CHECK_KIND(size >= 0 && (parameters.bytes || size == 0), Value) << "[predictor] got " << size << " bytes of parameters";
+  if (parameters.file)
+    request.shared_params = ParametersInFile(parameters.file);
+  else
+    request.params = ParametersOfFile(parameters.bytes, static_cast<size_t>(size));
   return std::make_unique<Handle>(MakeFor(request.shapes, [&] { return std::make_unique<Predictor>(request); }));
 }
 
@@ -91,8 +100,8 @@ int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int par
                    const uint32_t* input_shape_data, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names,
                    const int* provided_arg_dtypes, PredictorHandle* out) {
   API_BEGIN(out);
-  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data,
-              num_provided_arg_dtypes, provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr)
+  *out = Make(symbol_json_str, {param_bytes, param_size}, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+              input_shape_data, num_provided_arg_dtypes, provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr)
              .release();
   API_END();
 }
@@ -107,8 +116,8 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
                            uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
                            const uint32_t* input_shape_data, uint32_t num_output_nodes, const char** output_keys, PredictorHandle* out) {
   API_BEGIN(out);
-  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data,
-              0, nullptr, nullptr, num_output_nodes, output_keys)
+  *out = Make(symbol_json_str, {param_bytes, param_size}, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+              input_shape_data, 0, nullptr, nullptr, num_output_nodes, output_keys)
              .release();
   API_END();
 }
@@ -120,10 +129,41 @@ int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes
   API_BEGIN(out);
   MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
   std::vector<std::unique_ptr<Handle>> made;
-  made.push_back(Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+  made.push_back(Make(symbol_json_str, {param_bytes, param_size}, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
                       input_shape_data, 0, nullptr, nullptr, 0, nullptr));
   for (int i = 1; i < num_threads; ++i) made.push_back(std::make_unique<Handle>(made[0]->predictor->ForThread()));
   for (int i = 0; i < num_threads; ++i) out[i] = made[i].release();
+  API_END();
+}
+
+int MXPredCreateFromFile(const char* symbol_json_str, const char* param_file, int dev_type, int dev_id, uint32_t num_input_nodes,
+                         const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads,
+                         PredictorHandle* out) {
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
+  Parameters parameters;
+  parameters.file = Text(param_file, "the file of parameters");
+  std::vector<std::unique_ptr<Handle>> made;
+  made.push_back(Make(symbol_json_str, parameters, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0,
+                      nullptr, nullptr, 0, nullptr));
+  for (int i = 1; i < num_threads; ++i) made.push_back(std::make_unique<Handle>(made[0]->predictor->ForThread()));
+  for (int i = 0; i < num_threads; ++i) out[i] = made[static_cast<size_t>(i)].release();
+  API_END();
+}
+
+int MXPredParameterTypes(const char* param_file, uint32_t* num, const char*** names, const int** dtypes) {
+  API_BEGIN(num, names, dtypes);
+  const auto params = ParametersInFile(Text(param_file, "the file of parameters"));
+  ApiStore& store = ApiStore::Get();
+  store.strings.clear();
+  store.ints.clear();
+  for (const auto& kv : *params) {
+    store.strings.push_back(kv.first);
+    store.ints.push_back(kv.second.dtype());
+  }
+  *num = static_cast<uint32_t>(store.strings.size());
+  *names = store.Point();
+  *dtypes = store.ints.data();
   API_END();
 }
 

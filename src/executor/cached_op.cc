@@ -276,6 +276,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
   void Return(std::shared_ptr<PlanInstance> instance) { arenas_.Return(instance->arena()); }
 
   mxnet::Symbol symbol() const override { return symbol_; }
+  const mxnet::Symbol& graph() const override { return symbol_; }
   mxnet::Symbol OptimizedSymbol() const override {
     std::lock_guard<std::mutex> lock(mutex_);
     return last_ ? last_->plan->optimized : symbol_;
@@ -554,6 +555,19 @@ std::vector<NodeEntry> CachedOpImpl::Gradient(const NodePtr& node, const std::ve
 std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const std::map<std::string, std::string>& flags) {
   return std::make_shared<CachedOpImpl>(symbol, flags);
 }
+
+namespace {
+
+/* Of a call _CachedOp with a `subgraph`. Hidden attributes (__ctx_group__) are no flags. */
+std::shared_ptr<CompiledGraph> MakeOfText(const AttrDict& params) {
+  std::map<std::string, std::string> flags;
+  for (const auto& kv : params)
+    if (kv.first != "subgraph" && kv.first.compare(0, 2, "__") != 0 && !kv.second.empty()) flags.insert(kv);
+  return std::make_shared<CachedOpImpl>(SymbolFromJSON(params.at("subgraph")), flags);
+}
+[[maybe_unused]] const bool can_make = SetMakeCompiledGraph(MakeOfText);
+
+}  // namespace
 
 std::string ExplainCachedOp(const CachedOp& op, const std::vector<NDArray>& inputs, int runs) {
   return dynamic_cast<const CachedOpImpl&>(op).Explain(inputs, runs);

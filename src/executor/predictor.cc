@@ -1,9 +1,17 @@
 #include "executor/predictor.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <sstream>
 
 #include "base/logging.h"
+#include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
+#include "ndarray/container.h"
 
 namespace mxnet {
 namespace {
@@ -100,12 +108,10 @@ NDArray Zeros(const Shape& shape, const Context& ctx, int dtype) {
 
 }  // namespace
 
-Predictor::Arrays ParametersOfFile(const void* bytes, size_t size) {
+namespace {
+
+Predictor::Arrays ByName(const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
   Predictor::Arrays params;
-  if (size == 0) return params;
-  std::vector<NDArray> arrays;
-  std::vector<std::string> names;
-  LoadNDArrays(bytes, size, &arrays, &names);
   for (size_t i = 0; i < names.size(); ++i) {
     if (arrays[i].is_none()) continue;  // as if it were not there
     const bool prefixed = names[i].compare(0, 4, "arg:") == 0 || names[i].compare(0, 4, "aux:") == 0;
@@ -114,13 +120,57 @@ Predictor::Arrays ParametersOfFile(const void* bytes, size_t size) {
   return params;
 }
 
+/* A file as it is now. */
+std::string StateOfFile(const std::string& path, bool* empty) {
+  struct stat about;
+  MXNET_CHECK_KIND(stat(path.c_str(), &about) == 0, IO) << "[predictor] cannot read " << path << ": " << std::strerror(errno);
+  *empty = S_ISREG(about.st_mode) && about.st_size == 0;
+  std::ostringstream text;
+  text << about.st_dev << ' ' << about.st_ino << ' ' << about.st_size << ' ' << about.st_mtim.tv_sec << ' ' << about.st_mtim.tv_nsec;
+  return text.str();
+}
+
+struct OpenFiles {
+  ForkMutex mutex{ForkLevel::kOperator};
+  std::map<std::string, std::weak_ptr<const Predictor::Arrays>> params;  // by the state of the file
+};
+OpenFiles* const g_files = new OpenFiles();
+
+}  // namespace
+
+Predictor::Arrays ParametersOfFile(const void* bytes, size_t size) {
+  if (size == 0) return {};
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  LoadNDArrays(bytes, size, &arrays, &names);
+  return ByName(arrays, names);
+}
+
+std::shared_ptr<const Predictor::Arrays> ParametersInFile(const std::string& path) {
+  bool empty = false;
+  const std::string state = StateOfFile(path, &empty);
+  if (empty) return std::make_shared<const Predictor::Arrays>();
+  std::lock_guard<ForkMutex> lock(g_files->mutex);
+  auto& files = g_files->params;
+  for (auto it = files.begin(); it != files.end();) it = it->second.expired() ? files.erase(it) : std::next(it);
+  if (auto there = files[state].lock()) return there;
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  MapNDArrays(path, &arrays, &names);
+  const auto made = std::make_shared<const Predictor::Arrays>(ByName(arrays, names));
+  files[state] = made;
+  return made;
+}
+
 Predictor::Predictor(const Request& request)
     : symbol_(ChooseOutputs(request.symbol, request.outputs)),
       ctx_(request.ctx),
       shapes_(KnownShapes(symbol_, request.shapes)),
-      dtypes_(request.dtypes) {
-  CheckParameters(symbol_, shapes_, request.symbol, request.params);
-  Bind(request.params, nullptr);
+      dtypes_(request.dtypes),
+      shared_params_(request.shared_params) {
+  const Arrays& params = shared_params_ ? *shared_params_ : request.params;
+  CheckParameters(symbol_, shapes_, request.symbol, params);
+  Bind(params, nullptr);
 }
 
 std::unique_ptr<Predictor> Predictor::ForThread() const {

@@ -27,7 +27,8 @@ class Predictor {
     Context ctx;
     Shapes shapes;  // of inputs; a name that the graph does not have is ignored with a warning
     std::map<std::string, int> dtypes;
-    Arrays params;  // they keep their memory where context and dtype allow
+    Arrays params;                                // they keep their memory where context and dtype allow
+    std::shared_ptr<const Arrays> shared_params;  // in their place, where set
   };
   /* Throws Error(kValue) where inputs and parameters together lack more than labels. */
   explicit Predictor(const Request& request);
@@ -46,7 +47,8 @@ class Predictor {
   Executor* executor() const { return executor_.get(); }
 
  private:
-  Predictor(const Predictor& like, Shapes shapes) : symbol_(like.symbol_), ctx_(like.ctx_), shapes_(std::move(shapes)) {}
+  Predictor(const Predictor& like, Shapes shapes)
+      : symbol_(like.symbol_), ctx_(like.ctx_), shapes_(std::move(shapes)), shared_params_(like.shared_params_) {}
   /* `same`: one whose plan it uses, or null. */
   void Bind(const Arrays& params, const Predictor* same);
   Arrays BoundParameters() const;
@@ -57,11 +59,15 @@ class Predictor {
   std::map<std::string, int> dtypes_;
   std::shared_ptr<Executor> executor_;
   Arrays arguments_;
-  std::set<std::string> zeros_;  // arguments that neither caller nor parameters gave (labels)
+  std::shared_ptr<const Arrays> shared_params_;  // others that read the file find them
+  std::set<std::string> zeros_;                  // arguments that neither caller nor parameters gave (labels)
 };
 
 /* The parameters of a file that saved a model: it names arrays "arg:NAME" and "aux:NAME". */
 Predictor::Arrays ParametersOfFile(const void* bytes, size_t size);
+/* The same of a file by its path, which is to stay as it is: arrays are read when they are needed,
+ * and predictors of one file share them. */
+std::shared_ptr<const Predictor::Arrays> ParametersInFile(const std::string& path);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_PREDICTOR_H_

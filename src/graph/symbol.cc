@@ -9,6 +9,7 @@
 #include "operator/record/async_call.h"
 #include "operator/record/check.h"
 #include "operator/record/initial_value.h"
+#include "operator/runtime/compiled_graph.h"
 #include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
@@ -166,6 +167,33 @@ void WishInitialValue(const Attrs& attrs, const std::string& input, Node* variab
   variable->attrs = MakeAttrs(nullptr, std::move(dict));
 }
 
+Symbol Inlined(const Symbol& given, const std::vector<Symbol>& args, std::vector<std::string> keys, const std::string& name) {
+  Symbol graph = given.Copy();
+  const std::vector<NodePtr> variables = graph.ListInputs(Symbol::kAll);
+  MXNET_CHECK_KIND(args.size() <= variables.size(), Value) << "[_CachedOp] got " << args.size() << " inputs; accepted: " << variables.size()
+                                                           << " (" << ListNames(graph.ListInputNames(Symbol::kAll)) << ")";
+  // Several variables of a text may have one name, so places stand for the names here.
+  std::vector<std::string> own;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    own.push_back(variables[i]->name);
+    variables[i]->name = std::to_string(i);
+  }
+  keys.resize(args.size());
+  size_t position = 0;
+  for (auto& key : keys) {
+    const size_t at = key.empty() ? position++ : static_cast<size_t>(std::find(own.begin(), own.end(), key) - own.begin());
+    MXNET_CHECK_KIND(at < own.size(), Value) << "[_CachedOp] there is no input " << key << "; inputs: " << ListNames(own);
+    key = std::to_string(at);
+  }
+  const std::string before = name.empty() ? "" : name + "_";
+  DFSVisit(graph.outputs, [&](const NodePtr& n) {
+    if (!n->is_variable()) n->name = before + n->name;
+  });
+  ComposeGraph(&graph, args, keys, "");
+  for (size_t i = 0; i < variables.size(); ++i) variables[i]->name = before + own[i];
+  return graph;
+}
+
 Symbol Symbol::Variable(const std::string& name, AttrDict attrs) {
   Symbol s;
   s.outputs.push_back({MakeVariable(name, std::move(attrs)), 0, 0});
@@ -192,7 +220,9 @@ void Symbol::Compose(const std::vector<Symbol>& args, const std::vector<std::str
   for (const auto& a : args)
     MXNET_CHECK_KIND(!IsAtomic(a) || a.outputs[0].node->op()->NumInputs(*a.outputs[0].node->attrs) == 0, Value)
         << "[Symbol] an input is operator " << a.outputs[0].node->op()->name << " without its own inputs; compose it first";
-  if (IsAtomic(*this))
+  if (IsAtomic(*this) && StandsForGraph(*outputs[0].node->attrs))  // so nothing behind needs to know such nodes
+    *this = Inlined(CompiledGraphOf(*outputs[0].node->attrs).graph->graph(), args, keys, name);
+  else if (IsAtomic(*this))
     ComposeAtomic(this, args, keys, name);
   else
     ComposeGraph(this, args, keys, name);

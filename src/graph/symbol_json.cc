@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <sstream>
+#include <unordered_map>
 
 #include "graph/compose.h"
 #include "graph/gradient.h"
@@ -9,6 +10,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/op.h"
 #include "operator/record/check.h"
+#include "operator/runtime/compiled_graph.h"
 #include "operator/runtime/holds_graphs.h"
 #include "operator/runtime/parameters_in_files.h"
 
@@ -153,9 +155,22 @@ class Reader {
     // an input must come earlier in the file, so a cycle cannot be written
     const int64_t id = items[0].Int("a node number (inputs come before their users)", 0, static_cast<int64_t>(limit) - 1);
     const NodePtr& n = nodes_[id];
-    const int64_t index = items[1].Int("an output number", 0, n->num_outputs() - 1);
+    const auto graph = graphs_.find(n.get());
+    const int64_t results = graph == graphs_.end() ? n->num_outputs() : static_cast<int64_t>(graph->second.outputs.size());
+    const int64_t index = items[1].Int("an output number", 0, results - 1);
     const int64_t version = items.size() == 3 ? items[2].Int("an entry's version", 0, std::numeric_limits<int32_t>::max()) : 0;
+    if (graph != graphs_.end()) return graph->second.outputs.at(static_cast<size_t>(index));
     return {n, static_cast<uint32_t>(index), static_cast<uint32_t>(version)};
+  }
+
+  /* A node that stands for a graph: what it gives are that graph's results. */
+  void ReadGraphOf(const Node& n, const Symbol& graph) {
+    std::vector<Symbol> inputs;
+    for (const auto& e : n.inputs) {
+      inputs.emplace_back();
+      inputs.back().outputs.push_back(e);
+    }
+    graphs_.emplace(&n, Inlined(graph, inputs, {}, n.name));
   }
 
   void ReadNode(const JsonValue& v) {
@@ -205,7 +220,12 @@ class Reader {
     }
     if (record) {
       CheckCounts(*n);
-      CompleteInputs(n.get());
+      if (StandsForGraph(*n->attrs))
+        ReadGraphOf(*n, CompiledGraphOf(*n->attrs).graph->graph());
+      else if (record == Op::Find("_CachedOp") && n->attrs->subgraphs.size() == 1)
+        ReadGraphOf(*n, *n->attrs->subgraphs[0]);
+      else
+        CompleteInputs(n.get());
     }
     nodes_.push_back(std::move(n));
   }
@@ -318,6 +338,7 @@ class Reader {
   bool np_shape_;
   int64_t num_outputs_ = 0;
   std::vector<NodePtr> nodes_;
+  std::unordered_map<const Node*, Symbol> graphs_;  // of nodes that stand for one
   std::vector<Deferred> deferred_;
 };
 

@@ -6,6 +6,7 @@
 #include "mxnet/imperative.h"
 #include "ndarray/sparse_copy.h"
 #include "operator/nodes/graph_operators.h"
+#include "operator/record/infers_storage.h"
 
 namespace mxnet {
 namespace {
@@ -81,11 +82,18 @@ bool ExecuteSparse(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, c
   for (const NDArray* a : outputs) wishes.push_back(a->storage_type());
   out = wishes;
   const StorageWay way = InferStorage(*attrs, in, &out);
-  if (way == StorageWay::kDense) return false;
+  if (way == StorageWay::kDense) {
+    bool as_given = !attrs->op->trait<InfersStorage>();
+    if (!as_given) {
+      as_given = true;
+      for (size_t o = 0; o < out.size(); ++o) as_given = as_given && (outputs[o]->is_none() || wishes[o] == out[o]);
+    }
+    if (as_given) return false;
+  }
   ConvertedCall call(inputs, outputs, reqs, read);
   call.MakeOutputs(out, ctx);
-  if (way == StorageWay::kForm) {
-    ExecuteKernel(AttrsOfForm(attrs), call.in, call.out, &call.req, ctx, is_train, shapes_only, read);
+  if (way != StorageWay::kFallback) {
+    ExecuteKernel(way == StorageWay::kForm ? AttrsOfForm(attrs) : attrs, call.in, call.out, &call.req, ctx, is_train, shapes_only, read);
   } else {
     NoteFallback(*attrs, in, wishes);
     call.MakeInputsDense(shapes_only);

@@ -26,8 +26,10 @@ NDArray ReadDense(Reader* r, const Shape& shape) {
     r->Fail("device type " + std::to_string(dev_type) + " does not exist");
   const int32_t dtype = r->Read<int32_t>("type flag");
   const size_t bytes = CheckedBytes(r, shape, dtype);
+  const char* const values = r->Bytes(bytes, "array values");
+  if (r->file() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(values, bytes, r->file(), r->file().get()));
   NDArray a(shape, Context::CPU(), dtype);
-  a.SyncCopyFromCPU(r->Bytes(bytes, "array values"), bytes);
+  a.SyncCopyFromCPU(values, bytes);
   return a;
 }
 
@@ -110,8 +112,8 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   file.Commit();
 }
 
-MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
-  Reader r(buffer, size);
+static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+  Reader& r = reader;
   const uint64_t magic = r.Read<uint64_t>("list magic");
   if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
   r.Read<uint64_t>("reserved word");
@@ -128,6 +130,16 @@ MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray
     r.Need(length, "name");
     names->emplace_back(r.Bytes(length, "name"), length);
   }
+}
+
+MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+  ReadList(Reader(buffer, size), arrays, names);
+}
+
+void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+  const auto file = std::make_shared<FileMap>(LocalPath(path), "load");
+  ReadList(Reader(file), arrays, names);
+  file->Forget();
 }
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {

@@ -3,9 +3,11 @@
 #define MXNET_NDARRAY_CONTAINER_READER_H_
 
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "mxnet/ndarray.h"
+#include "ndarray/stored_file.h"
 
 namespace mxnet::container {
 
@@ -19,6 +21,9 @@ constexpr int kMaxNdim = 64;
 class Reader {
  public:
   Reader(const void* data, size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
+  /* Dense arrays are read from the file when somebody reads them. */
+  explicit Reader(std::shared_ptr<const FileMap> file) : data_(file->data()), size_(file->size()), file_(std::move(file)) {}
+  const std::shared_ptr<const FileMap>& file() const { return file_; }
   template <typename T>
   T Read(const char* what) {
     Need(sizeof(T), what);
@@ -47,6 +52,7 @@ class Reader {
  private:
   const char* data_;
   size_t size_, at_ = 0;
+  const std::shared_ptr<const FileMap> file_;
 };
 
 inline Shape ReadShape(Reader* r, const char* what) {

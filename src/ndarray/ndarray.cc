@@ -12,6 +12,7 @@
 #include "ndarray/run.h"
 #include "ndarray/spare_chunks.h"
 #include "ndarray/sparse_copy.h"
+#include "ndarray/stored.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -127,10 +128,12 @@ bool SetStorageCast(void (*cast)(const NDArray& src, const NDArray& dst)) {
 }
 
 MXNET_DLL void Chunk::Allocate() {
+  if (stored) return FillStored(this);
   Serve(this, [this] { return sparse ? BeginSparse(this) : Storage::Get()->Alloc(bytes, ctx); });
 }
 
 void AllocateOn(Chunk* chunk, const RunContext& run) {
+  if (chunk->stored) return FillStored(chunk);
   Serve(chunk, [&] {
     if (chunk->sparse) return BeginSparse(chunk);
     return chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx);

@@ -76,7 +76,7 @@ bool KeepSpare(Chunk* chunk) {
   if (!kKeeps || chunk->handle.rounded > kLargest || chunk->ctx.dev_type != DeviceType::kCPU) return false;
   Spare& spare = t_spare;
   if (spare.phase != Spare::kTakes || spare.count == kMost || chunk->handle.rounded == 0 || chunk->delayed || chunk->external_deleter ||
-      chunk->stype != StorageType::kDense || profiler::RecordsMemory() || !chunk->var->Renew())
+      chunk->stored || chunk->stype != StorageType::kDense || profiler::RecordsMemory() || !chunk->var->Renew())
     return false;
   spare.chunks[spare.count++] = chunk;
   return true;

@@ -7,6 +7,7 @@
 #include "engine/change.h"
 #include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
+#include "ndarray/narrow_columns.h"
 #include "ndarray/run.h"
 #include "ndarray/sparse_copy.h"
 
@@ -41,6 +42,7 @@ SparsePart& PartOf(SparseParts* p, int part) {
 }  // namespace
 
 void SparseParts::Resize(int64_t count) {
+  DropNarrowColumns(this);
   values.shape = ValuesShape(*this, count);
   Reserve(&values, ctx, true);
   if (storage == StorageType::kRowSparse) {
@@ -55,6 +57,7 @@ void SparseParts::Resize(int64_t count) {
 }
 
 void SparseParts::Grow(int64_t count, int64_t keep) {
+  DropNarrowColumns(this);
   SparsePart before[2] = {values, index[num_index() - 1]};
   SparsePart* const now[2] = {&values, &index[num_index() - 1]};
   const Shape kept[2] = {ValuesShape(*this, keep), Shape{keep}};
@@ -70,6 +73,8 @@ void SparseParts::Grow(int64_t count, int64_t keep) {
 }
 
 void SparseParts::Swap(SparseParts* from) {
+  DropNarrowColumns(this);
+  DropNarrowColumns(from);
   std::swap(values, from->values);
   std::swap(index, from->index);
   const int mine = state;
@@ -90,6 +95,7 @@ size_t SparseParts::Capacity() const {
 }
 
 void SparseParts::Free() {
+  DropNarrowColumns(this);
   Storage::Get()->Free(values.memory);
   for (SparsePart& part : index) Storage::Get()->Free(part.memory);
 }
@@ -189,6 +195,7 @@ void SetPart(const NDArray& array, int part, const NDArray& from) {
   Engine::Get()->PushSync(
       [parts, part, source](RunContext run) {
         SparsePart& p = PartOf(parts, part);
+        DropNarrowColumns(parts);
         p.shape = source.shape;
         parts->state = SparseParts::kUnknown;
         Reserve(&p, parts->ctx, false);

@@ -194,6 +194,7 @@ const Rules& NormRules();       // normalisation, softmax, losses
 const Rules& AttentionRules();  // attention, rotary embeddings
 const Rules& RecurrentRules();  // LSTM, GRU, RNN
 const Rules& QuantizedRules();  // ai.onnx and com.microsoft
+const Rules& IntegerRules();    // nodes that take the place of others (integers.h)
 const Rules& FusedRules();      // what onnxruntime's optimizer writes
 const Rules& SequenceRules();   // sequences, optionals
 const Rules& SignalRules();     // DFT, STFT, windows

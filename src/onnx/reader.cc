@@ -248,13 +248,13 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
 
 std::shared_ptr<const Model> ReadModel(const std::string& path) {
   Source source;
-  source.map = std::make_shared<FileMap>(path);
+  source.map = std::make_shared<FileMap>(path, "onnx");
   source.data = source.map->data();
   source.size = source.map->size();
   const size_t slash = path.rfind('/');
   source.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   auto model = Read(source, path);
-  source.map->Forget(source.data, source.size);
+  source.map->Forget();
   return model;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx/file_map.h"
+#include "ndarray/stored_file.h"
 #include "onnx/model.h"
 
 namespace mxnet {

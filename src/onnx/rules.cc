@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "onnx/convert.h"
+#include "onnx/integers.h"
 
 namespace mxnet {
 namespace onnx {
@@ -16,8 +17,8 @@ const Table& All() {
   static const Table table = [] {
     Table t;
     for (const Rules* family : {&PointwiseRules(), &ReduceRules(), &ShapeRules(), &IndexRules(), &MatrixRules(), &NeuralRules(),
-                                &NormRules(), &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &FusedRules(), &SequenceRules(),
-                                &SignalRules(), &RandomRules(), &TreeRules(), &TextRules(), &VisionRules(), &CoreRules()})
+                                &NormRules(), &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),
+                                &SequenceRules(), &SignalRules(), &RandomRules(), &TreeRules(), &TextRules(), &VisionRules(), &CoreRules()})
       for (const Rule& rule : *family) t[Key(rule.domain, rule.op)].push_back(&rule);
     return t;
   }();
@@ -38,7 +39,9 @@ bool KnowsOp(const std::string& domain, const std::string& op) { return All().co
 
 std::vector<const Rule*> AllRules() {
   std::vector<const Rule*> rules;
-  for (const auto& kv : All()) rules.insert(rules.end(), kv.second.begin(), kv.second.end());
+  for (const auto& kv : All())
+    for (const Rule* rule : kv.second)
+      if (std::string(rule->domain) != kIntegerDomain) rules.push_back(rule);
   return rules;
 }
 

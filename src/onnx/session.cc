@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "onnx/integers.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
@@ -68,7 +69,7 @@ Session::~Session() = default;
 
 void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
   for (const NodeProto& n : graph.nodes) {
-    if (!FindRule(n.domain, n.op, n.opset))
+    if (n.domain == kIntegerDomain || !FindRule(n.domain, n.op, n.opset))
       unknown->push_back(n.label() + " (" + (n.domain.empty() ? "ai.onnx" : n.domain) + "." + n.op + ", opset " + std::to_string(n.opset) +
                          (KnowsOp(n.domain, n.op) ? "; known for other opsets)" : ")"));
     for (const Attribute& a : n.attributes)
@@ -144,9 +145,17 @@ void Session::CheckInputs(Env* inputs) const {
     MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
 }
 
-std::vector<Value> Session::Run(Env inputs) {
+std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>& into) {
   CheckInputs(&inputs);
-  return RunnerOf(&model_->graph)->Run(std::move(inputs));
+  for (const auto& kv : into) {
+    const auto& outputs = model_->graph.outputs;
+    const bool known = std::any_of(outputs.begin(), outputs.end(), [&](const ValueInfo& v) { return v.name == kv.first; });
+    std::string names;
+    for (const ValueInfo& v : outputs) names += (names.empty() ? "" : ", ") + v.name;
+    MXNET_CHECK_KIND(known && !kv.second.is_none(), Value)
+        << "[onnx] an array for the output " << kv.first << (known ? ", which is none" : "") << "; accepted: " << names;
+  }
+  return RunnerOf(&model_->graph)->Run(std::move(inputs), into);
 }
 
 ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types) {

@@ -46,7 +46,10 @@ class Session {
 
   /* All outputs, in the model's order. `inputs` has every input that has no initializer. Throws
    * Error(kValue) for names, dtypes and fixed dimensions that do not fit. Thread-safe. */
-  std::vector<Value> Run(Env inputs);
+  std::vector<Value> Run(Env inputs) { return Run(std::move(inputs), {}); }
+  /* Outputs named in `into` are written to these arrays, without a copy where a plan computes them.
+   * Throws Error(kValue) for shapes, dtypes and names that do not fit. */
+  std::vector<Value> Run(Env inputs, const std::map<std::string, NDArray>& into);
   /* The same computation as one graph, for inputs of these types. Throws Error(kValue) naming the
    * node where the graph would have to be cut. */
   ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
+#include "onnx/integers.h"
 
 namespace mxnet {
 namespace onnx {
@@ -280,7 +281,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph) : session_(session), graph_(graph) {
-  for (const NodeProto& n : graph->nodes) root_.nodes.push_back(&n);
+  root_.nodes = IntegerNodes(*graph, *session, &made_);
   root_.needed = Needed(root_.nodes);
 }
 
@@ -322,8 +323,22 @@ static Value Filled(const Slot& slot, const std::vector<NDArray>& outputs) {
   return v;
 }
 
-void Runner::Execute(const Stage& stage, Env* env) {
+/* `what` in the array that the caller gave for it. */
+static void CheckFits(const std::string& name, const NDArray& given, const TensorType& what) {
+  MXNET_CHECK_KIND(given.shape() == what.shape && given.dtype() == what.dtype && !given.is_sparse(), Value)
+      << "[onnx] the array for the output " << name << " is " << DTypeName(given.dtype()) << ' ' << given.shape()
+      << "; accepted: " << DTypeName(what.dtype) << ' ' << what.shape;
+}
+
+void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env) {
   std::vector<NDArray> outputs(static_cast<size_t>(stage.num_outputs));
+  for (const auto& result : stage.results) {
+    const auto given = into.find(result.first);
+    if (given == into.end() || result.second.output < 0) continue;
+    CheckFits(result.first, given->second, result.second.value.type);
+    NDArray& output = outputs[static_cast<size_t>(result.second.output)];
+    if (output.is_none()) output = given->second;
+  }
   if (stage.op) {
     std::vector<NDArray> arrays;
     arrays.reserve(stage.operands.size());
@@ -399,12 +414,12 @@ void Runner::Explain(std::string* into) {
   ExplainPending(root_, 0, into);
 }
 
-std::vector<Value> Runner::Run(Env env) {
+std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   std::vector<std::shared_ptr<Stage>> stages;  // each keeps those that follow it, also when another thread's calls push it out
   for (Pending* pending = &root_; pending; pending = stages.back()->rest.get()) {
     stages.push_back(Find(pending, env));
-    Execute(*stages.back(), &env);
+    Execute(*stages.back(), into, &env);
     if (stages.back()->rest) Drop(*stages.back()->rest, &env);
   }
   std::vector<Value> results;
@@ -412,6 +427,13 @@ std::vector<Value> Runner::Run(Env env) {
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
     results.push_back(*found);
+    const auto given = into.find(v.name);
+    if (given == into.end()) continue;
+    MXNET_CHECK_KIND(found->kind == Value::kTensor, Value) << "[onnx] an array for the output " << v.name << ", which is no tensor";
+    if (found->array.chunk() == given->second.chunk()) continue;
+    CheckFits(v.name, given->second, found->type);  // known beforehand, an input, or computed on arrays
+    CopyFromTo(found->array, given->second);
+    results.back() = Value(given->second);
   }
   return results;
 }

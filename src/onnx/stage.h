@@ -56,7 +56,7 @@ class Runner {
  public:
   Runner(Session* session, const GraphProto* graph);
   /* `env`: inputs and captured values. */
-  std::vector<Value> Run(Env env);
+  std::vector<Value> Run(Env env, const std::map<std::string, NDArray>& into = {});
   /* `env`: values with types alone. */
   ConvertedGraph Convert(const Env& env);
   void Explain(std::string* into);
@@ -64,13 +64,14 @@ class Runner {
 
  private:
   std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
-  void Execute(const Stage& stage, Env* env);
+  void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
   std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
   friend class StageBuilder;
 
   Session* const session_;
   const GraphProto* const graph_;
+  std::deque<NodeProto> made_;  // nodes in the place of others
   std::mutex mutex_;
   Pending root_;
 };

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ndarray/stored_file.h"
 #include "onnx/reader.h"
 #include "onnx/wire.h"
 
@@ -12,6 +13,7 @@ namespace {
 using Reader = WireMessage;
 
 constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
+constexpr size_t kLeastStored = 1 << 14;         // bytes of a tensor whose memory is worth to be given back
 constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
 
 struct Row {
@@ -113,18 +115,10 @@ Shape ShapeOf(const Parts& p) {
   return shape;
 }
 
-/* An array of somebody else's bytes, or a copy where they do not lie at a multiple of 16 bytes. */
 NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
-  if (reinterpret_cast<uintptr_t>(bytes) % 16 == 0 && size >= 4096 && owner) {
-    TBlob blob;
-    blob.dptr = const_cast<void*>(bytes);
-    blob.shape = shape;
-    blob.dtype = dtype;
-    return NDArray(blob, [owner]() {});
-  }
+  if (owner && size > 0) return StoredArray(shape, dtype, StoredBytes(bytes, size, std::move(owner), map));
   NDArray array(shape, Context::CPU(), dtype);
   if (size > 0) array.SyncCopyFromCPU(bytes, size);
-  if (map) map->Forget(bytes, size);
   return array;
 }
 
@@ -197,7 +191,7 @@ NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) 
     std::free(real_folder);
     MXNET_CHECK_KIND(!real || inside, IO) << "[onnx] tensor " << p.name << " lies in '" << path
                                           << "', which leads out of the folder of the model; accepted: files in it";
-    map = std::make_shared<FileMap>(path);
+    map = std::make_shared<FileMap>(path, "onnx");
   }
   const uint64_t offset = Number(p, "offset", 0), need = BytesNeeded(p, shape, dtype), length = Number(p, "length", need);
   MXNET_CHECK_KIND(offset <= map->size() && length <= map->size() - offset, IO)

@@ -60,13 +60,16 @@ class PickleReader:
         ``find(name)`` gives a :class:`Known`, or None, for ``"module.name"``.
     persistent : callable
         ``persistent(value)`` gives what stands outside of the pickle under that value.
+    build : callable, optional
+        ``build(object, state)`` gives an object that a :class:`Known` made the state that follows
+        it, and returns whether it did.
 
     `at` is behind the pickle when `read` has returned.
     """
 
-    def __init__(self, data, find, persistent, at=0):
+    def __init__(self, data, find, persistent, at=0, build=None):
         self.data, self.at, self.end = data, at, len(data)
-        self._find, self._persistent = find, persistent
+        self._find, self._persistent, self._give_state = find, persistent, build
         self._begin = at
         self._stack, self._frames, self._memo = [], [], {}
 
@@ -239,13 +242,11 @@ class PickleReader:
 
     def _build(self):
         """State of an object. Of a dictionary (an OrderedDict with attributes, as Module.state_dict
-        gives) it is left out; besides, only what the table made can take one."""
+        gives) it is left out; besides, only what `build` knows can take one."""
         state = self._pop()
-        take = getattr(self._stack[-1] if self._stack else None, "take_state", None)
-        if take:
-            take(state)
-        else:
-            self._top((dict, list, set))
+        if self._give_state and self._stack and self._give_state(self._stack[-1], state):
+            return
+        self._top((dict, list, set))
 
     def _text_number(self, kind):
         line = self._line(_LONGEST_NUMBER).rstrip(b"L")

@@ -14,6 +14,7 @@ from .. import _dtypes
 from ..base import MXNetError
 from . import kinds
 from .mapped import Bytes, array_over, copied_array, is_shared
+from .numpy_names import give_state
 from .plain_pickle import Forbidden, PickleReader, Refused, brief
 from .torch_names import Storage, Table, storage_type
 
@@ -77,7 +78,7 @@ class _Reader:
     def _run(self, data, at, make, persistent):
         """(value, end) of the pickle at a byte of `data`."""
         table = Table(make, len(data) + 1000)
-        reader = PickleReader(data, table.find, persistent, at)
+        reader = PickleReader(data, table.find, persistent, at, build=give_state)
         try:
             return reader.read(), reader.at
         except Forbidden as error:

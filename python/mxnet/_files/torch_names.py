@@ -1,8 +1,8 @@
 """What names in the pickles of PyTorch stand for: the whole of what such a file may ask for."""
-import numpy as np
 
 from .. import _dtypes
 from .mapped import check_shape
+from .numpy_names import as_bytes, encoded, numpy_dtype, numpy_number
 from .plain_pickle import Known, brief
 
 __all__ = ["Rebuilt", "Storage", "Table", "storage_type"]
@@ -72,38 +72,6 @@ class Rebuilt:
         return True
 
 
-class _NumpyType:
-    """A dtype of NumPy, for numbers (a best accuracy) that are NumPy's."""
-
-    def __init__(self, code, *_):
-        if not isinstance(code, str) or len(code) > 4 or np.dtype(code).kind not in "fiub":
-            raise ValueError(f"a NumPy dtype {brief(code)}; accepted: those of numbers")
-        self.dtype = np.dtype(code)
-
-    def take_state(self, state):
-        if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", "|", "=", ">"):
-            raise ValueError("a NumPy dtype with another state than its order of bytes")
-        self.dtype = self.dtype.newbyteorder(state[1])
-
-
-def _numpy_number(kind, data):
-    if not isinstance(kind, _NumpyType) or not isinstance(data, bytes) or len(data) != kind.dtype.itemsize:
-        raise ValueError("a number of NumPy of the wrong size")
-    return np.frombuffer(data, kind.dtype)[0].item()
-
-
-def _encoded(text, encoding="latin1"):
-    if encoding not in ("latin1", "latin-1", "utf-8", "utf8", "ascii"):
-        raise ValueError(f"bytes in the encoding {brief(encoding)}")
-    return text.encode(encoding)
-
-
-def _bytes(data=b"", encoding="latin1"):
-    if not isinstance(data, (bytes, str)):
-        raise ValueError(f"bytes that are a {type(data).__name__}")
-    return _encoded(data, encoding) if isinstance(data, str) else data
-
-
 def _layout(name):
     if not isinstance(name, str):
         raise ValueError("a layout without name")
@@ -122,16 +90,16 @@ class Table:
     def __init__(self, make, room):
         self._make, self._room = make, room
         known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
-                 "torch.Size": self._size, "torch.device": _device, "_codecs.encode": _encoded, "numpy.dtype": _NumpyType,
+                 "torch.Size": self._size, "torch.device": _device, "_codecs.encode": encoded, "numpy.dtype": numpy_dtype,
                  "torch.serialization._get_layout": _layout,
                  "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                  "torch._utils._rebuild_tensor_v3": self._tensor_v3, "torch._utils._rebuild_parameter": self._parameter,
                  "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
         for home in ("builtins", "__builtin__"):
             known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
-                          f"{home}.bytes": _bytes, f"{home}.bytearray": _bytes})
+                          f"{home}.bytes": as_bytes, f"{home}.bytearray": as_bytes})
         for home in ("numpy.core", "numpy._core"):
-            known[f"{home}.multiarray.scalar"] = _numpy_number
+            known[f"{home}.multiarray.scalar"] = numpy_number
         self._known = {name: Known(name, call) for name, call in known.items()}
         for name in (*_TENSORS, "builtins.int", "builtins.float"):
             self._known.setdefault(name, Known(name, value=name))

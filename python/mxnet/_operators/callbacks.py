@@ -16,6 +16,7 @@ from ..autograd import _Scope
 from ..base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, _interrupted_callbacks, kept_for_native,
                     py_str)
 from ..ndarray import NDArray
+from ..ndarray._sparse_native import STYPES
 from ..util import is_np_array, is_np_shape, np_array, np_shape
 
 _REQS = ("null", "write", "inplace", "add")
@@ -94,6 +95,7 @@ _DELETE = CFUNCTYPE(_int, _void)
 _LIST = CFUNCTYPE(_int, POINTER(_void), _void)
 _SHAPE = CFUNCTYPE(_int, _int, _int_p, POINTER(_int_p), _void)
 _TYPE = CFUNCTYPE(_int, _int, _int_p, _void)
+_STORAGES = CFUNCTYPE(_int, _int, _int_p, _int_p, _void)
 _DEPEND = CFUNCTYPE(_int, _int_p, _int_p, _int_p, _int_p, POINTER(_int_p), _void)
 _CREATE = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(POINTER(ctypes.c_uint)), _int_p, _int_p, POINTER(MXCallbackList), _void)
 _CREATOR = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(ctypes.c_char_p), POINTER(ctypes.c_char_p), POINTER(MXCallbackList))
@@ -158,12 +160,45 @@ def _create(ctx, count, shapes, ndims, dtypes, result, number):
     _hand_over(result, _Created(described.name, op), _OP_TABLE)
 
 
+_STYPE_NAMES = {-1: "undefined", **{number: name for name, number in STYPES.items()}}
+_STYPE_NUMBERS = {name: number for number, name in _STYPE_NAMES.items()}
+
+
+def _storage_numbers(function, names):
+    for name in names:
+        if name not in _STYPE_NUMBERS:
+            raise CheckedValueError(f"{function} returned {name!r}; accepted: {', '.join(map(repr, STYPES))}")
+    return [_STYPE_NUMBERS[name] for name in names]
+
+
+@_callback(_TYPE)
+def _infer_storage(count, stypes, number):
+    described = _live[number]
+    given = [_STYPE_NAMES[stypes[i]] for i in range(described.counts[0])]
+    result = described.complete("infer_storage_type", described.prop.infer_storage_type(given))
+    for i, stype in enumerate(_storage_numbers("infer_storage_type", result)):
+        stypes[i] = stype
+
+
+@_callback(_STORAGES)
+def _infer_backward_storage(count, stypes, tags, number):
+    function, order = "infer_storage_type_backward", (_OUT_GRAD, _IN, _OUT, _IN_GRAD, _AUX)
+    at = [[i for i in range(count) if tags[i] == tag] for tag in order]
+    result = _live[number].prop.infer_storage_type_backward(*[[_STYPE_NAMES[stypes[i]] for i in places] for places in at])
+    if not isinstance(result, (list, tuple)) or [len(r) for r in result] != [len(places) for places in at]:
+        raise CheckedValueError(f"{function} returned {result!r}; accepted: 5 lists of {', '.join(str(len(p)) for p in at)} storage types "
+                                "(gradients of outputs, inputs, outputs, gradients of inputs, auxiliary states)")
+    for places, names in zip(at, result):
+        for i, stype in zip(places, _storage_numbers(function, names)):
+            stypes[i] = stype
+
+
 def _run(count, pointers, tags, is_train, number, writable):
     """The operator and its arrays by tag; what follows runs with its modes."""
     created, arrays = _live[number], [[] for _ in range(5)]
     for i in range(count):
         array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)
-        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array else array)
+        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array and array.stype == "default" else array)
     return created, arrays
 
 
@@ -207,16 +242,24 @@ def _table(*callbacks):
 
 # In the order of the enumerations in c_api.h. They live as long as the process.
 _OP_TABLE = _table(_delete, _forward, _backward)
-_PROP_TABLE = _table(_delete, _lists("list_arguments"), _lists("list_outputs"), _lists("list_auxiliary_states"), _infer_shape, _depend,
-                     _create, _infer_type)
+_DENSE_PROP = (_delete, _lists("list_arguments"), _lists("list_outputs"), _lists("list_auxiliary_states"), _infer_shape, _depend,
+               _create, _infer_type)
+_PROP_TABLE = _table(*_DENSE_PROP)
+_SPARSE_PROP_TABLE = _table(*_DENSE_PROP, _infer_storage, _infer_backward_storage)   # of classes that override one of the two
 
 
-def creator(classes, operator_class):
+def _takes_sparse(prop, prop_class):
+    return any(getattr(type(prop), name, None) is not getattr(prop_class, name)
+               for name in ("infer_storage_type", "infer_storage_type_backward") if hasattr(type(prop), name))
+
+
+def creator(classes, operator_class, prop_class):
     """The C function that describes the operators whose CustomOpProp is in `classes`, by name.
     Their operators are instances of `operator_class`."""
     @_callback(_CREATOR)
     def entry(op_type, count, keys, values, result):
         name = py_str(op_type)
         prop = classes[name](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
-        _hand_over(result, _Described(name, prop, operator_class), _PROP_TABLE)
+        table = _SPARSE_PROP_TABLE if _takes_sparse(prop, prop_class) else _PROP_TABLE
+        _hand_over(result, _Described(name, prop, operator_class), table)
     return entry

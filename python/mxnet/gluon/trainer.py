@@ -3,6 +3,7 @@ several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
 from .._machine.environment import warn_of_late_changes
 from .._files.whole_files import load_states, write_file
+from ..optimizer import _states_reader
 from .parameter import Parameter, ParameterDict
 
 __all__ = ['Trainer']
@@ -183,17 +184,17 @@ class Trainer:
         states = self._own_updaters()[0].get_states(dump_optimizer=False)
         self._reset_kvstore()
         self._init_kvstore()
-        self._take_states(states)
+        self._take_states(states, _states_reader.read_own_states)
 
     def _own_updaters(self):
         return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
 
-    def _take_states(self, states):
-        """Optimizer states, as an updater gives them, for the present contexts."""
+    def _take_states(self, states, read=_states_reader.read_states):
+        """Bytes of optimizer states, as `read` reads them, for the present contexts."""
         updaters = self._own_updaters()
         weights = {i: p.list_data()[0] for i, p in enumerate(self._params) if p._data is not None}
-        for updater in updaters:
-            updater.set_states(states, weights)
+        for updater in updaters:        # each has arrays of its own
+            updater._take(*read(states, updater.optimizer), weights)
             updater.optimizer = updaters[0].optimizer
         self._optimizer = updaters[0].optimizer
         self._optimizer._count_on([0] if self._update_on_kvstore else [c.device_id for c in self._contexts])
@@ -383,7 +384,7 @@ class Trainer:
                 self._reset_kvstore()
                 self._init_kvstore()
                 if states is not None:
-                    self._take_states(states)
+                    self._take_states(states, _states_reader.read_own_states)
 
     # -- files -------------------------------------------------------------------------------------
     def save_states(self, fname):
@@ -407,8 +408,8 @@ class Trainer:
 
     def load_states(self, fname):
         """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present
-        Parameters. Such a file is a pickle, which can run any code: read those of people whom you
-        trust."""
+        Parameters. Nothing that the file says is run
+        (:meth:`mxnet.optimizer.Updater.set_states`)."""
         self._prepare()
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them

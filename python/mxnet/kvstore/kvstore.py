@@ -392,8 +392,8 @@ class KVStore(NotCopied, KVStoreBase):
 
     def load_optimizer_states(self, fname):
         """Read what :meth:`save_optimizer_states` wrote. Where servers have the states, the first
-        worker sends them, and all workers that call this know the optimizer of the file. It is a
-        pickle, which can run any code: read those of people whom you trust."""
+        worker sends them, and all workers that call this know the optimizer of the file. Nothing
+        that the file says is run (:meth:`mxnet.optimizer.Updater.set_states`)."""
         if self._num_servers:
             load_states(fname, self._send_states)
             return
@@ -416,10 +416,10 @@ class KVStore(NotCopied, KVStoreBase):
                     counts[index] = max(count, counts.get(index, 0))
         states = {key: _states.join([of_key[begin] for begin in sorted(of_key)], self._shapes.get(key)) for key, of_key in parts.items()}
         if optimizer is None:
-            return pickle.dumps(states)
+            return pickle.dumps(states, protocol=4)
         optimizer._index_update_count.update(counts)
         optimizer.num_update = max(counts.values(), default=optimizer.num_update)
-        return pickle.dumps((states, optimizer))
+        return pickle.dumps((states, optimizer), protocol=4)
 
     def _send_states(self, states):
         """Let the servers go on with what a file holds. The first worker tells them."""

@@ -101,8 +101,7 @@ class Module(BaseModule):
     @staticmethod
     def load(prefix, epoch, load_optimizer_states=False, **kwargs):
         """A module from files that :meth:`save_checkpoint` wrote; `kwargs` go to the constructor.
-        Optimizer states are a pickle, which can run any code: load those of people whom you
-        trust."""
+        Nothing that the file of optimizer states says is run."""
         symbol, args, auxs = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
         module._arg_params = args
@@ -306,6 +305,11 @@ class Module(BaseModule):
             if len(shared_group.execs) < len(self._context):
                 raise _ArgumentError(f"[Module] the shared module has {len(shared_group.execs)} devices, "
                                  f"this one {len(self._context)}")
+            known = {*shared_module._arg_params, *shared_module._aux_params}
+            missing = [name for name in (*self._param_names, *self._aux_names) if name not in known]
+            if missing:
+                raise _ArgumentError(f"[Module] the shared module has no parameters {', '.join(missing)}; accepted: a network whose "
+                                     "parameters it all has")
         self._exec_group = DataParallelExecutorGroup(
             self._symbol, self._context, self._work_load_list, self._data_shapes, self._label_shapes,
             self._param_names, for_training, inputs_need_grad, shared_group, logger=self.logger,

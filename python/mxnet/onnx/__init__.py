@@ -7,7 +7,25 @@
 Reading needs nothing else. Writing needs the package ``onnx``: ``pip install onnx``; it is imported
 by the first call.
 """
-from ._export import export_model, get_operator_support
+import typing
+from typing import Any
+
 from ._model import Model, load, operators
 
+if typing.TYPE_CHECKING:
+    from ._export import export_model, get_operator_support
+
 __all__ = ["Model", "export_model", "get_operator_support", "load", "operators"]
+
+
+def __getattr__(name: str) -> Any:
+    """The exporter is imported when it is first asked for: programs that predict start sooner."""
+    if name not in ("export_model", "get_operator_support"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _export
+    globals()[name] = value = getattr(_export, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

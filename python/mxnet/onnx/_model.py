@@ -178,13 +178,16 @@ class Model(NotCopied):
             values = list(self.run(self._named(args, kwargs)).values())
         return values[0] if len(values) == 1 else values
 
-    def run(self, inputs):
+    def run(self, inputs, out=None):
         """All outputs by name, for inputs by name.
 
         Parameters
         ----------
         inputs : dict
             Name to array. Floats become the model's float type, integers its integer type.
+        out : dict, optional
+            Name of an output to the array that it is written to, of its shape and dtype, without a
+            copy: the caches of a decoder, for example, two of each in turn.
 
         Returns
         -------
@@ -198,7 +201,7 @@ class Model(NotCopied):
         MXNetError
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
-        results = self._of_arrays(tuple(inputs), tuple(inputs.values()))
+        results = self._of_arrays(tuple(inputs), tuple(inputs.values())) if not out else None
         if results is not None:
             return dict(zip(self._output_names, results))
         from .. import util
@@ -207,12 +210,17 @@ class Model(NotCopied):
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
         values = [_to_value(v, about.get(name), self._ctx) for name, v in inputs.items()]
         handles = (ctypes.c_void_p * len(values))(*[v.handle for v in values])
-        count, out = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
-        check_call(_LIB.MXOnnxModelRun(self.handle, ctypes.c_int(len(values)), c_str_array(list(inputs)), handles, ctypes.byref(count),
-                                       ctypes.byref(out)))
-        results = [_Handle(ctypes.c_void_p(out[i])) for i in range(count.value)]
+        given = dict(out or {})
+        for name, array in given.items():
+            if not isinstance(array, NDArray):
+                raise TypeError(f"[onnx] out[{name!r}] is {type(array).__name__}; accepted: arrays of mx.nd and mx.np")
+        count, made = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
+        check_call(_LIB.MXOnnxModelRunInto(
+            self.handle, ctypes.c_int(len(values)), c_str_array(list(inputs)), handles, ctypes.c_int(len(given)), c_str_array(list(given)),
+            (NDArrayHandle * len(given))(*[a.handle for a in given.values()]), ctypes.byref(count), ctypes.byref(made)))
+        results = [_Handle(ctypes.c_void_p(made[i])) for i in range(count.value)]
         make = _np_ndarray if numpy else NDArray
-        return {info.name: _from_value(h, make) for info, h in zip(self.outputs, results)}
+        return {info.name: given.get(info.name) if info.name in given else _from_value(h, make) for info, h in zip(self.outputs, results)}
 
     def convert(self, shapes=None, dtypes=None):
         """The same computation as a symbol of this library, for given shapes of inputs.

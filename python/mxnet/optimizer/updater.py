@@ -4,6 +4,7 @@ import pickle
 from .._display.repr import from_arguments
 from ..base import MXNetError, error_class
 from ..ndarray import NDArray
+from ._states_reader import read_states
 from .base import Optimizer
 
 __all__ = ["Updater", "get_updater"]
@@ -105,6 +106,10 @@ class Updater:
     def set_states(self, states, weights=None):
         """Take over what :meth:`get_states` returned; with it the optimizer, if it is in there.
 
+        The bytes are a pickle, but are read without running what they say: they may hold arrays,
+        numbers, and optimizers and schedules whose classes the program has. Where the environment
+        has ``PS_ACCEPT_PICKLE=1`` they may hold anything, and can run any code then.
+
         With `weights`, a dictionary from index to NDArray, states of other shapes are refused here
         and not at the next update. After an error the updater is as it was.
 
@@ -113,11 +118,10 @@ class Updater:
         MXNetError
             for bytes that are no states, or states of other weights.
         """
-        states, optimizer = pickle.loads(states), None
-        if isinstance(states, tuple) and len(states) == 2:
-            states, optimizer = states
-        if not isinstance(states, dict) or not (optimizer is None or isinstance(optimizer, Optimizer)):
-            raise MXNetError(f"[optimizer] a {type(states).__name__} was given as states; accepted: what get_states returned")
+        self._take(*read_states(states, self.optimizer), weights)
+
+    def _take(self, states, optimizer, weights=None):
+        """Go on from these states."""
         # MXNet 1.x wrote the keys of a KVStore with names as bytes
         states = {k.decode() if isinstance(k, bytes) else k: v for k, v in states.items()}
         for index, weight in (weights or {}).items():
@@ -141,7 +145,7 @@ class Updater:
         >>> list(again.states)
         [0]
         """
-        return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+        return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states, protocol=4)     # which 1.9.1 reads
 
 
 def _shapes(state):

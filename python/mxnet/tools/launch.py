@@ -41,6 +41,9 @@ PASSED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 NOISE = re.compile(rb"\[\S+:\d+\] PMIX ERROR: BAD-PARAM in file \S*pmix_event_notification\.c at line \d+")
 SERVER_GRACE = 30  # seconds for the servers to end after all workers have
 END_GRACE = 10  # seconds for mpirun to end after it was told to
+ABSENCE = 60  # seconds after which a process counts as ended that has not reached the launcher, as others have
+LOCAL_ABSENCE = 2  # and on this machine, where it is seen whether there is such a process
+RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK=", b"PMIX_RANK=")
 RUNNER_GRACE = 2  # and after all processes have ended; with several hosts 4.1 may wait for ever
 
 
@@ -273,14 +276,17 @@ class Process:
         self.host = self.process = self.status = None
         self.said = set()  # joining, joined, left
         self.connection = None
+        self.absent_since = None  # when it was found that there is no such process, before it has reached the launcher
 
     def __str__(self):
+        if self.host is None:
+            return f"{self.role} {self.number} (rank {self.rank})"
         return (f"{self.role} {self.number} (rank {self.rank}, process {self.process} on host {self.host})")
 
     def failure(self):
         """Its exit status in words, and as this program's."""
         if self.status is None:
-            return "vanished", 1
+            return "vanished" if self.host else "was not started, or ended at once", 1
         if self.status < 0:
             return f"was ended by {signal.Signals(-self.status).name}", 128 - self.status
         return f"ended with status {self.status}", self.status
@@ -302,6 +308,7 @@ class Job:
         self.status = 0
         self.stopped = self.workers_ended = self.all_ended = None  # when
         self.quiet = self.closed_outside = False
+        self.next_look = None  # for ranks that have not been heard of
         self.selector = selectors.DefaultSelector()
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -323,6 +330,7 @@ class Job:
 
     def start(self):
         description = base64.b64encode(json.dumps(self.description).encode()).decode()
+        self.in_environment = description.encode()
         env = dict(os.environ, DMLC_LAUNCH=description)
         env.setdefault("OMPI_MCA_mpi_warn_on_fork", "0")
         for name in ("DMLC_ROLE", "DMLC_WORKER_ID", "DMLC_SERVER_ID"):
@@ -471,6 +479,35 @@ class Job:
             self.status = self.status or 1
             self.stop()
 
+    def alive(self):
+        """The ranks of this job that there are processes of on this machine."""
+        found = set()
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            try:
+                variables = Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue    # another user's, or it has ended
+            if b"DMLC_LAUNCH=" + self.in_environment in variables:
+                ranks = [v.partition(b"=")[2] for v in variables if v.startswith(RANK_VARIABLES)]
+                found.update(int(rank) for rank in ranks if rank.isdigit())
+        return found
+
+    def check_absent(self):
+        """A process that ends before it has reached the launcher can tell nobody."""
+        now = time.monotonic()
+        absent = [process for process in self.ranks if process.host is None and "ended" not in process.said]
+        if self.stopped or not absent or len(absent) == len(self.ranks) or now < (self.next_look or 0):
+            return
+        self.next_look = now + 0.5
+        local = self.args.launcher == "local"
+        alive = self.alive() if local else ()
+        for process in absent:
+            process.absent_since = None if process.rank in alive else process.absent_since or now
+            if process.absent_since and now - process.absent_since > (LOCAL_ABSENCE if local else ABSENCE):
+                self.ended(process, None)
+
     # ---- the course of the job ----
     def stop(self):
         if not self.stopped:
@@ -517,6 +554,7 @@ class Job:
                 self.status = self.status or 128 + interrupted[0]
                 self.stop()
             self.check_servers()
+            self.check_absent()
             self.check_runner()
         while self.selector.get_map() and any(p.connection for p in self.ranks):
             ready = self.selector.select(1)

@@ -85,6 +85,7 @@ struct PlanNodes {
   std::vector<OpReq> reqs;
   std::vector<Loop> loops;
   std::vector<std::vector<int>> slot_blobs;  // which blobs a slot's pointer goes to
+  std::vector<char> slot_asked;              // by slot: everyone who reads it says so before (AsksForWeights), or is constant
   std::vector<int> arena_blobs, constant_blobs;
   TensorTypes sparse_types;                        // of the instance's sparse arrays
   std::vector<std::vector<int>> sparse_blobs;      // which blobs each of them is for

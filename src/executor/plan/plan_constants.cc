@@ -3,6 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <functional>
+#include <string>
+
+#include "mxnet/op.h"
+#include "ndarray/stored.h"
+
 namespace mxnet {
 namespace {
 
@@ -17,10 +23,16 @@ void DropPages(char* begin, size_t bytes) {
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
+/* Mixes `more` into a number that stands for contents. */
+uint64_t Mix(uint64_t identity, uint64_t more) {
+  identity = (identity ^ more) * 0x9e3779b97f4a7c15u;
+  return identity ^ identity >> 29;
+}
+
 }  // namespace
 
-PlanConstants::PlanConstants(const Plan& plan, char* base, std::function<void(int)> compute)
-    : plan_(plan), base_(base), compute_(std::move(compute)) {
+PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)
+    : plan_(plan), compute_(std::move(compute)), watched_at_(plan.num_slots(), nullptr) {
   for (size_t t = 0; t < plan.nodes.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
     for (int b = n.in; b < n.in + n.num_in; ++b)
@@ -30,12 +42,51 @@ PlanConstants::PlanConstants(const Plan& plan, char* base, std::function<void(in
       Piece& piece = pieces_[plan.blobs[b].at];
       piece.bytes = plan.blobs[b].shape.Bytes();
       piece.node = static_cast<int>(t);
+      piece.output = b - n.out;
     }
   }
 }
 
+PlanConstants::~PlanConstants() {
+  for (auto& w : watched_) Release(&w.second);
+}
+
+void PlanConstants::Release(Watched* watched) {
+  if (watched->held) ReleaseStored(watched->array.chunk());
+  watched->held = false;
+}
+
+bool PlanConstants::Watch(int slot, const NDArray& array) {
+  const void*& at = watched_at_[slot];
+  const auto before = watched_.find(at);
+  if (before != watched_.end() && before->second.slot == slot) {
+    Release(&before->second);
+    watched_.erase(before);
+  }
+  at = nullptr;
+  if (array.is_none()) return true;
+  const void* const place = static_cast<const char*>(array.chunk()->handle.dptr) + array.byte_offset();
+  if (watched_.count(place)) {
+    FillStored(array.chunk());
+    return false;
+  }
+  at = place;
+  Watched& now = watched_[at];
+  now.slot = slot;
+  now.array = array.Detach();
+  return true;
+}
+
+const void* PlanConstants::AddressOf(int blob) const {
+  const Plan::Blob& b = plan_.blobs[blob];
+  if (b.place == Plan::Place::kConstant) return base_ + b.at;
+  return b.place == Plan::Place::kSlot ? watched_at_[b.at] : nullptr;
+}
+
 void PlanConstants::Done(const void* weights) {
-  if (weights < base_ || weights >= base_ + plan_.constant_bytes) return;
+  const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) return Release(&watched->second);
+  if (!InBlock(weights)) return;
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end()) return;
   Piece& piece = it->second;
@@ -46,25 +97,64 @@ void PlanConstants::Done(const void* weights) {
 }
 
 void PlanConstants::Need(const void* weights) {
-  if (dropped_bytes_ == 0 || weights < base_ || weights >= base_ + plan_.constant_bytes) return;
+  const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) {
+    if (!watched->second.held) watched->second.held = HoldStored(watched->second.array.chunk());
+    return;
+  }
+  if (dropped_bytes_ == 0 || !InBlock(weights)) return;
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end() || !it->second.dropped) return;
-  const Plan::Node& n = plan_.nodes[it->second.node];
-  for (int b = n.in; b < n.in + n.num_in; ++b)  // what it is computed from may itself have been dropped
-    if (plan_.blobs[b].place == Plan::Place::kConstant) Need(base_ + plan_.blobs[b].at);
+  Begin(it->second.node);
   compute_(it->second.node);
   Computed(it->second.node);
 }
 
-void PlanConstants::Computed(int node) {
-  if (dropped_bytes_ == 0) return;
+// What it is computed from may itself have been dropped.
+void PlanConstants::Begin(int node) {
   const Plan::Node& n = plan_.nodes[node];
+  for (int b = n.in; b < n.in + n.num_in; ++b)
+    if (const void* at = AddressOf(b)) Need(at);
+}
+
+void PlanConstants::Computed(int node) {
+  const Plan::Node& n = plan_.nodes[node];
+  for (int b = n.in; b < n.in + n.num_in; ++b) {
+    const auto watched = plan_.blobs[b].place == Plan::Place::kSlot ? watched_.find(watched_at_[plan_.blobs[b].at]) : watched_.end();
+    if (watched != watched_.end()) Release(&watched->second);
+  }
+  if (dropped_bytes_ == 0) return;
   for (int b = n.out; b < n.out + n.num_out; ++b) {
     if (plan_.blobs[b].place != Plan::Place::kConstant) continue;
     Piece& piece = pieces_[plan_.blobs[b].at];
     if (piece.dropped) dropped_bytes_ -= piece.bytes;
     piece.dropped = false;
   }
+}
+
+uint64_t PlanConstants::Identity(const void* weights) {
+  const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) {
+    const Watched& w = watched->second;
+    uint64_t identity = StoredIn(w.array);
+    if (identity == 0) return 0;
+    for (int64_t d : w.array.shape()) identity = Mix(identity, static_cast<uint64_t>(d));
+    return identity;
+  }
+  if (!InBlock(weights)) return 0;
+  const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
+  if (it == pieces_.end() || it->second.node < 0) return 0;
+  const Plan::Node& n = plan_.nodes[it->second.node];
+  uint64_t identity = Mix(std::hash<std::string>()(n.attrs->op->name), static_cast<uint64_t>(it->second.output));
+  for (const auto& kv : n.attrs->dict)
+    identity = Mix(Mix(identity, std::hash<std::string>()(kv.first)), std::hash<std::string>()(kv.second));
+  for (int b = n.in; b < n.in + n.num_in; ++b) {
+    const void* at = AddressOf(b);
+    const uint64_t own = at ? Identity(at) : 0;
+    if (own == 0) return 0;
+    identity = Mix(identity, own);
+  }
+  return identity;
 }
 
 }  // namespace mxnet

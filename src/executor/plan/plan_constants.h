@@ -1,6 +1,7 @@
 /*
  * A plan instance's constants: one block of memory, of which pieces are given back to the system
- * while nobody reads them.
+ * while nobody reads them. Beside them inputs whose contents are stored elsewhere
+ * (ndarray/stored.h): they are held from Need to Done.
  *
  * THREADS  used by the one thread that runs the instance.
  */
@@ -9,35 +10,60 @@
 
 #include <functional>
 #include <unordered_map>
+#include <vector>
 
 #include "executor/plan/plan.h"
 #include "mxnet/kernel_args.h"
+#include "mxnet/ndarray.h"
 
 namespace mxnet {
 
 class PlanConstants final : public PlanWeights {
  public:
-  /* `base`: where the plan's constants lie, on the CPU. `compute(node)` runs a constant node. */
-  PlanConstants(const Plan& plan, char* base, std::function<void(int node)> compute);
+  /* `compute(node)` runs a constant node. */
+  PlanConstants(const Plan& plan, std::function<void(int node)> compute);
+  ~PlanConstants();
+  PlanConstants(const PlanConstants&) = delete;
+  PlanConstants& operator=(const PlanConstants&) = delete;
+
+  /* Where the plan's constants lie, on the CPU. */
+  void PutAt(char* base) { base_ = base; }
+  /* From now on `slot` has this array; a none array: one that is not stored elsewhere. False:
+   * another slot has it, so its contents are there for good. */
+  bool Watch(int slot, const NDArray& array);
+  bool Watches(int slot) const { return watched_at_[slot] != nullptr; }
+  /* Around a constant node that runs. */
+  void Begin(int node);
+  void Computed(int node);
 
   void Need(const void* weights) override;
   void Done(const void* weights) override;
-  /* A constant node has just written its results. */
-  void Computed(int node);
+  uint64_t Identity(const void* weights) override;
 
   size_t dropped_bytes() const { return dropped_bytes_; }
 
  private:
   struct Piece {
     size_t bytes = 0;
-    int node = -1, readers = 0;
+    int node = -1, output = 0, readers = 0;
     bool dropped = false;
   };
+  struct Watched {
+    int slot = -1;
+    NDArray array;  // without a history
+    bool held = false;
+  };
+  bool InBlock(const void* weights) const { return base_ && weights >= base_ && weights < base_ + plan_.constant_bytes; }
+  const void* AddressOf(int blob) const;
+  static void Release(Watched* watched);
+
   const Plan& plan_;
-  char* base_;
+  char* base_ = nullptr;
   std::function<void(int)> compute_;
   std::unordered_map<size_t, Piece> pieces_;  // by offset
   size_t dropped_bytes_ = 0;
+  std::unordered_map<const void*, Watched> watched_;  // by address
+  std::vector<const void*> watched_at_;               // by slot; null: not watched
 };
 
 }  // namespace mxnet

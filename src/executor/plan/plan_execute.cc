@@ -33,6 +33,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunCon
       a.run = run;
       if (n.attrs->op->uses_random) a.random = RandomOf(call, t);
       workspace->Begin(run);
+      if (n.constant && constant_pieces_) constant_pieces_->Begin(t);
       profiler::OpScope profiled(&bound_.profiled[t], *n.attrs, a.in, a.out, n.name, run);
       (*n.kernel)(a);
       if (!n.constant) continue;

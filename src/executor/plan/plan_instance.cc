@@ -47,6 +47,7 @@ void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* plac
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
     const NDArray& array = call->arrays[s];
+    if (p.slot_asked[s] && s < p.num_inputs && BindStored(s, array)) continue;
     AllocateOn(array.chunk(), run);
     if (p.has_sparse && BindSparseSlot(s, array)) continue;
     void* const lies = array.data().dptr;
@@ -56,6 +57,27 @@ void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* plac
   for (const std::vector<int>& blobs : p.sparse_blobs) bound_.Changed(blobs);
   if (p.constant_bytes && !constants_.dptr) BindConstants(run);
   if (p.memory.arena_bytes) BindArena(run);
+}
+
+// False: it is an array like others.
+bool PlanInstance::BindStored(int slot, const NDArray& array) {
+  Chunk* const chunk = array.chunk();
+  const bool stored = chunk->stored && chunk->handle.dptr && !plan_->per_call[slot];
+  if (!stored && !constant_pieces_) return false;
+  void* const lies = stored ? static_cast<char*>(chunk->handle.dptr) + array.byte_offset() : nullptr;
+  const Seen& seen = seen_[slot];
+  const bool same = stored && !seen.array.is_none() && seen.array.chunk() == chunk && seen.version == array.version() && seen.at == lies;
+  if (!same && (stored || constant_pieces_->Watches(slot)) && !Constants()->Watch(slot, stored ? array : NDArray())) return false;
+  if (stored) BindSlot(slot, array, lies, lies);
+  return stored;
+}
+
+PlanConstants* PlanInstance::Constants() {
+  if (!constant_pieces_) {
+    constant_pieces_ = std::make_unique<PlanConstants>(*plan_, [this](int node) { (*plan_->nodes[node].kernel)(bound_.args[node]); });
+    for (KernelArgs& a : bound_.args) a.plan_weights = constant_pieces_.get();
+  }
+  return constant_pieces_.get();
 }
 
 void PlanInstance::BindSlot(int slot, const NDArray& array, const void* lies, void* at) {
@@ -100,9 +122,7 @@ void PlanInstance::BindConstants(const RunContext& run) {
   constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
   bound_.PutInto(p.constant_blobs, constants_.dptr);
   if (run.ctx.is_gpu()) return;
-  constant_pieces_ = std::make_unique<PlanConstants>(p, static_cast<char*>(constants_.dptr),
-                                                     [this](int node) { (*plan_->nodes[node].kernel)(bound_.args[node]); });
-  for (KernelArgs& a : bound_.args) a.plan_weights = constant_pieces_.get();
+  Constants()->PutAt(static_cast<char*>(constants_.dptr));
 }
 
 void PlanInstance::BindArena(const RunContext& run) {

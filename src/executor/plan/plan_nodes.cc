@@ -16,6 +16,7 @@ class NodeMaker {
     const int steps = static_cast<int>(schedule_.order.size());
     made_.loops = schedule_.loops;
     made_.slot_blobs.resize(task_.slots.num_slots());
+    made_.slot_asked.assign(task_.slots.num_slots(), !task_.request.ctx.is_gpu());
     made_.sparse_types = places_.sparse;
     made_.sparse_blobs.resize(places_.sparse.size());
     made_.head_used.assign(task_.slots.num_outputs, 0);
@@ -58,9 +59,15 @@ class NodeMaker {
       const int loop = schedule_.data_loop_of[t];
       AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.types[e].shape) ? loop : -1);
       if (places_.entries[e].place != Plan::Place::kSlot || attrs.ReadsOnlyShape(i)) continue;
+      if (!node->constant && !AsksFor(attrs, i, info_.types[e])) made_.slot_asked[places_.entries[e].at] = 0;
       const auto [kind, output] = task_.slots.KindOf(static_cast<int>(places_.entries[e].at));
       if (kind == PlanSlots::SlotKind::kHeadGradient) made_.head_used[output] = 1;
     }
+  }
+
+  static bool AsksFor(const Attrs& attrs, int input, const TensorType& type) {
+    const auto* asks = attrs.op->trait<AsksForWeights>();
+    return asks && input < 32 && (asks->inputs >> input & 1) && type.dtype == kFloat32;
   }
 
   void AddOutputs(int t, Plan::Node* node) {

@@ -19,12 +19,33 @@ namespace {
 
 constexpr int64_t kShortBytes = 32 << 10;  // an array that is not shared out
 
+constexpr int kAxisBits = 14, kAxes = 4, kHashed = 7;  // the word's lowest three bits: how many axes, or that it is a hash
+
+std::string ShapeText(int64_t packed) {
+  const int axes = static_cast<int>(packed & 7);
+  if (axes == kHashed) return "";
+  std::string text = " in the shape (";
+  for (int d = 0; d < axes; ++d) text += (d ? ", " : "") + std::to_string(packed >> (3 + d * kAxisBits) & ((1 << kAxisBits) - 1));
+  return text + (axes == 1 ? ",)" : ")");
+}
+
 std::string TextOf(const reduce::Words& words) {
-  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + (words.on_gpu ? " on a GPU" : "") +
-         (words.sparse ? " in " + std::to_string(words.rows) + " rows, row_sparse" : "");
+  return std::to_string(words.count) + " elements of " + DTypeName(words.dtype) + ShapeText(words.shape) +
+         (words.on_gpu ? " on a GPU" : "") + (words.sparse ? " in " + std::to_string(words.rows) + " rows, row_sparse" : "");
 }
 
 }  // namespace
+
+int64_t reduce::PackedShape(const Shape& shape) {
+  bool fits = shape.ndim() <= kAxes;
+  uint64_t packed = static_cast<uint64_t>(shape.ndim()), hash = 14695981039346656037u;
+  for (int d = 0; d < shape.ndim(); ++d) {
+    fits = fits && shape[d] < (int64_t{1} << kAxisBits);
+    if (fits) packed |= static_cast<uint64_t>(shape[d]) << (3 + d * kAxisBits);
+    hash = (hash ^ static_cast<uint64_t>(shape[d])) * 1099511628211u;
+  }
+  return static_cast<int64_t>(fits ? packed : hash << 3 | uint64_t{kHashed});
+}
 
 AllReduce::State::State(std::shared_ptr<Transport> transport)
     : transport_(std::move(transport)), ranks_(transport_->RanksOf(Role::kWorker)), workers_(static_cast<int>(ranks_.size())) {
@@ -45,6 +66,7 @@ void AllReduce::State::Push(int store, const KVKey& key, const NDArray& array, i
   words.count = array.shape().Size();
   words.sparse = array.is_sparse();
   if (words.sparse) words.rows = array.shape()[0];
+  words.shape = reduce::PackedShape(array.shape());
   CallPointer call;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -272,7 +294,7 @@ bool AllReduce::State::Matches(const CallPointer& call, Later* later) {
     if (theirs.Fits(call->words)) continue;
     const std::string text = "the workers gave different arrays for one key: worker " + std::to_string(me_) + " " + TextOf(call->words) +
                              ", worker " + std::to_string(worker) + " " + TextOf(theirs) +
-                             "; accepted: the same size, dtype and storage, and all on GPUs or none";
+                             "; accepted: the same shape, dtype and storage, and all on GPUs or none";
     FailForAll(call, text, later);
     return false;
   }

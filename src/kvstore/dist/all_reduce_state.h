@@ -31,14 +31,17 @@ enum class Phase : uint8_t {
   kTurn = 4  // from the first worker: all are ready; the payload is the turn's number and group
 };
 
+/* A shape in one word: of up to four axes below 2^14 the sizes themselves, of others a hash. */
+int64_t PackedShape(const Shape& shape);
+
 /* The words of a message: kind, phase, dtype, where the array is, its storage and store; the
  * array's elements; the key's hash; how many calls for the key came before; the rows of a
- * row_sparse array. */
+ * row_sparse array; the shape, see PackedShape. */
 struct Words {
   Phase phase = Phase::kValues;
   bool on_gpu = false, sparse = false;
   int dtype = 0, store = 0;
-  int64_t count = 0, key = 0, call = 0, rows = 0;
+  int64_t count = 0, key = 0, call = 0, rows = 0, shape = 0;
 
   /* What is shared out: rows or elements. */
   int64_t units() const { return sparse ? rows : count; }
@@ -51,6 +54,7 @@ struct Words {
     head[2] = key;
     head[3] = call;
     head[4] = rows;
+    head[5] = shape;
   }
   static Words Read(const int64_t* head) {
     Words words;
@@ -64,10 +68,12 @@ struct Words {
     words.key = head[2];
     words.call = head[3];
     words.rows = head[4];
+    words.shape = head[5];
     return words;
   }
   bool Fits(const Words& other) const {
-    return count == other.count && dtype == other.dtype && on_gpu == other.on_gpu && sparse == other.sparse && rows == other.rows;
+    return count == other.count && dtype == other.dtype && on_gpu == other.on_gpu && sparse == other.sparse && rows == other.rows &&
+           shape == other.shape;
   }
 };
 

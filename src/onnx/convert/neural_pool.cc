@@ -40,6 +40,10 @@ Value Pool(const Call& c, const Value& x, const Window& w, const char* type, con
   AttrDict attrs = {{"kernel", Text(w.kernel)}, {"stride", Text(w.stride)}, {"pool_type", type}, {"pooling_convention", convention}};
   if (!padded) attrs["pad"] = Text(w.before);
   attrs.insert(more.begin(), more.end());
+  if (std::string(type) == "max" && (x.dtype() == kInt8 || x.dtype() == kUint8)) {  // bytes in any order; their range says nothing here
+    const Value end = c.Filled(Shape{1}, kFloat32, 0);
+    return c.Ops("_contrib_quantized_pooling", {x, end, end}, attrs)[0];
+  }
   return c.Op("Pooling", {x}, attrs);
 }
 

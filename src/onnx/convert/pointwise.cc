@@ -89,12 +89,10 @@ void HardSigmoid(Call& c) {
 
 void HardSwish(Call& c) {
   CheckFloats(c, c.in(0));
-  c.Out(c.Op("_npi_multiply", {c.in(0), HardSigmoidOf(c, c.in(0), 1.0 / 6, 0.5)}));
+  c.Out(c.Op("_hard_swish", {c.in(0)}, {{"alpha", Text(1.0 / 6)}, {"beta", "0.5"}}));
 }
 
-Value SwishOf(const Call& c, const Value& x, double alpha) {
-  return c.Op("_npi_multiply", {x, c.Op("sigmoid", {alpha == 1 ? x : WithNumber(c, "_npi_multiply_scalar", x, alpha)})});
-}
+Value SwishOf(const Call& c, const Value& x, double alpha) { return c.Op("_silu", {x}, {{"beta", Text(alpha)}}); }
 
 void Swish(Call& c) {
   const double alpha = c.Attr("alpha", 1.0f);

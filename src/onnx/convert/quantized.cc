@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/convert/integers.h"
+
 namespace mxnet {
 namespace onnx {
 
@@ -23,22 +25,6 @@ Range RangeOf(const Call& c, int dtype) {
   }
 }
 
-bool IsZero(const Value& v) {
-  if (v.kind == Value::kNone) return true;
-  if (!v.known()) return false;
-  std::vector<char> bytes(static_cast<size_t>(v.size()) * DTypeSize(v.dtype()));
-  if (!bytes.empty()) v.array.SyncCopyToCPU(bytes.data(), bytes.size());
-  return std::all_of(bytes.begin(), bytes.end(), [](char b) { return b == 0; });
-}
-
-/* Bytes as int8: those without sign minus 128, as is their zero point. */
-void MakeSigned(const Call& c, Value* x, Value* zero) {
-  if (x->dtype() != kUint8) return;
-  *x = c.Cast(AddNumber(c, c.Cast(*x, kInt16), -128), kInt8);
-  const Value wide = zero->kind == Value::kNone ? c.Scalar(0, kInt16) : c.Cast(*zero, kInt16);
-  *zero = AddNumber(c, wide, -128);
-}
-
 Value Wide(const Call& c, const Value& x, const Value& zero) {
   const Value wide = c.Cast(x, kInt32);
   return IsZero(zero) ? wide : Sub(c, wide, c.Cast(zero, kInt32));
@@ -56,6 +42,21 @@ Value RowZero(const Call& c, const Value& zero, const Value& a) {
 
 }  // namespace
 
+bool IsZero(const Value& v) {
+  if (v.kind == Value::kNone) return true;
+  if (!v.known()) return false;
+  std::vector<char> bytes(static_cast<size_t>(v.size()) * DTypeSize(v.dtype()));
+  if (!bytes.empty()) v.array.SyncCopyToCPU(bytes.data(), bytes.size());
+  return std::all_of(bytes.begin(), bytes.end(), [](char b) { return b == 0; });
+}
+
+void MakeSigned(const Call& c, Value* x, Value* zero) {
+  if (x->dtype() != kUint8) return;
+  *x = c.Cast(AddNumber(c, c.Cast(*x, kInt16), -128), kInt8);
+  const Value wide = zero->kind == Value::kNone ? c.Scalar(0, kInt16) : c.Cast(*zero, kInt16);
+  *zero = AddNumber(c, wide, -128);
+}
+
 Value OptionalInput(const Call& c, int i) { return c.has(i) ? c.in(i) : Value(); }
 
 Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block) {
@@ -72,8 +73,22 @@ Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis
   return SliceAxis(c, c.Op("repeat", {x}, {{"repeats", Text(block)}, {"axis", Text(at)}}), at, 0, data[at]);
 }
 
+namespace {
+
+/* One scale of float32, and one zero point of its kind or none: what operators on bytes take. */
+bool IsOneStep(const Value& scale, const Value& zero, int dtype) {
+  return (dtype == kInt8 || dtype == kUint8) && scale.dtype() == kFloat32 && scale.size() == 1 &&
+         (zero.kind == Value::kNone || (zero.size() == 1 && (zero.dtype() == dtype || zero.dtype() == kInt32)));
+}
+
+Value ZeroOr0(const Call& c, const Value& zero) { return zero.kind == Value::kNone ? c.Scalar(0, kInt32) : zero; }
+
+}  // namespace
+
 Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype) {
   const Range range = RangeOf(c, dtype);
+  if (x.dtype() == kFloat32 && IsOneStep(scale, zero, dtype))
+    return c.Op("_integer_quantize", {x, scale, ZeroOr0(c, zero)}, {{"out_type", DTypeName(dtype)}});
   Value y = Unary(c, "around", Div(c, x, scale));  // a division: its reciprocal would round otherwise
   if (!IsZero(zero)) y = Add(c, IsHalf(y.dtype()) ? c.Cast(y, kFloat32) : y, c.Cast(zero, IsHalf(y.dtype()) ? kFloat32 : y.dtype()));
   if (IsHalf(y.dtype())) y = c.Cast(y, kFloat32);
@@ -81,6 +96,7 @@ Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& 
 }
 
 Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero) {
+  if (IsOneStep(scale, zero, x.dtype())) return c.Op("_integer_dequantize", {x, scale, ZeroOr0(c, zero)});
   if (x.dtype() == kInt32 && IsZero(zero)) return Mul(c, c.Cast(x, scale.dtype()), scale);
   if (x.dtype() == kInt32) return Mul(c, c.Cast(Sub(c, x, zero), scale.dtype()), scale);
   const Value y = c.Cast(x, kFloat32);  // differences of 16 bits are exact
@@ -95,38 +111,26 @@ Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const
   const bool columns = bz.ndim() <= 1;
   if (bz.kind != Value::kNone && bz.ndim() == 1 && b.ndim() > 1 && bz.size() != b.shape()[b.ndim() - 1])
     c.Refuse("a zero point has shape " + Text(bz.shape()) + " for data of shape " + Text(b.shape()));
-  if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && b.shape()[0] <= 65536 && a.shape()[a.ndim() - 1] == b.shape()[0]))
+  if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && a.size() > 0 &&
+        (bz.kind == Value::kNone || bz.dtype() == b.dtype()) && a.shape()[a.ndim() - 1] == b.shape()[0]))
     return c.Op("_npi_matmul", {Wide(c, a, az), Wide(c, b, bz)});
-  MakeSigned(c, &a, &az);
-  MakeSigned(c, &b, &bz);
-  Value y = c.Op("_contrib_intgemm_fully_connected", {a, c.Transpose(b, {1, 0})},
-                 {{"num_hidden", Text(b.shape()[1])}, {"no_bias", "True"}, {"flatten", "False"}, {"out_type", "int32"}});
-  // (a - az) (b - bz) = a b - az (b - bz) - bz a
-  if (!IsZero(az)) y = Sub(c, y, Mul(c, c.Cast(az, kInt32), Sum(c, Wide(c, b, bz), {0}, false)));
-  if (!IsZero(bz)) y = Sub(c, y, Mul(c, Sum(c, c.Cast(a, kInt32), {a.ndim() - 1}, true), c.Cast(bz, kInt32)));
-  return y;
+  LayerForm f;
+  f.sums = true;
+  f.x.numbers = a, f.w.numbers = c.Transpose(b, {1, 0}), f.w.zero = bz;
+  if (az.size() == 1 || az.kind == Value::kNone) f.x.zero = az;
+  const Value y = IntegerDense(c, f);
+  if (az.kind == Value::kNone || az.size() == 1) return y;
+  // (a - az) (b - bz) = a (b - bz) - az (b - bz)
+  return Sub(c, y, Mul(c, c.Cast(az, kInt32), Sum(c, Wide(c, b, bz), {0}, false)));
 }
 
 Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
                      int64_t groups) {
-  Value filters = w, fz = w_zero;
-  double padding = 0;
-  const bool zero_known = x_zero.kind == Value::kNone || IsNumber(x_zero, &padding);
-  MakeSigned(c, &filters, &fz);
-  const bool operator_takes = x.ndim() == 4 && zero_known && w.known() && IsZero(fz) && groups == 1 && !window.Dilated();
-  if (operator_takes) {
-    const Value padded = PadSpatial(c, x, window.before, window.after, padding);
-    const Value low = c.Filled(Shape{1}, kFloat32, -1), high = c.Filled(Shape{1}, kFloat32, 1);
-    const Value y = c.Ops("_contrib_quantized_conv", {padded, filters, low, high, low, high},
-                          {{"kernel", Text(window.kernel)},
-                           {"stride", Text(window.stride)},
-                           {"num_filter", Text(w.shape()[0])},
-                           {"no_bias", "True"},
-                           {"layout", "NCHW"}})[0];
-    if (padding == 0) return y;
-    const Value sums = Sum(c, c.Cast(filters, kInt32), {1, 2, 3}, false);
-    return Sub(c, y, c.Reshape(BinaryNumber(c, "multiply", sums, padding), Shape{1, w.shape()[0], 1, 1}));
-  }
+  LayerForm f;
+  f.sums = true;
+  f.x = {x, Value(), x_zero}, f.w = {w, Value(), w_zero};
+  const Value sums = IntegerConvolution(c, f, window, groups);
+  if (sums.kind != Value::kNone) return sums;
   // Sums of products of bytes are exact in float64.
   Value wide_zero = w_zero;
   if (wide_zero.kind != Value::kNone && wide_zero.size() > 1) wide_zero = AlongAxis(c, wide_zero, 0, w.ndim());
@@ -137,6 +141,10 @@ Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const V
 
 DynamicResult DynamicQuantized(const Call& c, const Value& x) {
   DynamicResult r;
+  if (x.dtype() == kFloat32 && x.size() > 0) {
+    const std::vector<Value> made = c.Ops("_integer_quantize_dynamic", {x});
+    return {made[0], c.Reshape(made[1], Shape(0)), c.Reshape(made[2], Shape(0))};
+  }
   Sizes all;
   for (int i = 0; i < x.ndim(); ++i) all.push_back(i);
   if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
@@ -205,6 +213,14 @@ Value Rows(const Call& c, const Value& v) {
 Value Columns(const Call& c, const Value& v) { return v.kind != Value::kNone && v.size() == 1 ? c.Reshape(v, Shape(0)) : v; }
 
 void ConvertQLinearMatMul(Call& c) {
+  const Value& weight = c.in(3);
+  if (weight.known() && weight.ndim() == 2 && c.in(0).ndim() >= 1 && c.in(0).shape()[c.in(0).ndim() - 1] == weight.shape()[0]) {
+    LayerForm f;
+    f.x = ReadQuantity(c, 0), f.w = ReadQuantity(c, 3), f.y = ReadSteps(c, 6);
+    f.w.numbers = c.Transpose(weight, {1, 0}), f.dtype = DTypeOf(f.y, c.in(0).dtype());
+    const Value y = IntegerDense(c, f);
+    if (y.kind != Value::kNone) return c.Out(y);
+  }
   const Value sums = IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(3), OptionalInput(c, 5));
   const int in = IsHalf(c.in(1).dtype()) ? kFloat32 : c.in(1).dtype();
   const auto wide = [&](const Value& v) { return c.Cast(v, in); };
@@ -216,6 +232,18 @@ void ConvertQLinearMatMul(Call& c) {
 void ConvertQLinearConv(Call& c) {
   const Value &x = c.in(0), &w = c.in(3);
   const Window window = IntWindow(c, x, w);
+  LayerForm f;
+  f.x = ReadQuantity(c, 0), f.w = ReadQuantity(c, 3), f.y = ReadSteps(c, 6);
+  f.dtype = DTypeOf(f.y, x.dtype());
+  const bool floats = c.in(1).dtype() == kFloat32 && c.in(4).dtype() == kFloat32;
+  if (c.has(8) && floats && c.in(8).size() == w.shape()[0]) {
+    const auto flat = [&](int i) { return c.Reshape(c.in(i), Shape{c.in(i).size()}); };
+    f.bias = Mul(c, c.Cast(flat(8), kFloat32), Mul(c, flat(1), flat(4)));
+  }
+  if (floats && c.has(8) == (f.bias.kind != Value::kNone)) {
+    const Value y = IntegerConvolution(c, f, window, c.Attr("group", int64_t{1}));
+    if (y.kind != Value::kNone) return c.Out(y);
+  }
   Value sums = IntConvolution(c, x, OptionalInput(c, 2), w, OptionalInput(c, 5), window, c.Attr("group", int64_t{1}));
   if (c.has(8)) sums = Add(c, sums, AlongAxis(c, c.in(8), 1, x.ndim()));
   const auto each = [&](int i) { return c.in(i).size() == 1 ? c.Reshape(c.in(i), Shape(0)) : AlongAxis(c, c.in(i), 1, x.ndim()); };

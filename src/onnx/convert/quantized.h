@@ -22,6 +22,10 @@ Value IntProduct(const Call& c, const Value& a, const Value& a_zero, const Value
 /* The same for a convolution; b_zero one number or one for each filter. */
 Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const Value& w, const Value& w_zero, const Window& window,
                      int64_t groups);
+/* Is it none, or known zeros? */
+bool IsZero(const Value& v);
+/* Bytes as int8: those without sign minus 128, as is their zero point. */
+void MakeSigned(const Call& c, Value* x, Value* zero);
 /* None where it was left out. */
 Value OptionalInput(const Call& c, int i);
 

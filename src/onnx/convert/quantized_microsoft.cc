@@ -1,5 +1,5 @@
 // Quantized operators that onnxruntime's quantizers write.
-#include "onnx/convert/quantized.h"
+#include "onnx/convert/integers.h"
 #include "onnx/convert/recurrent.h"
 
 namespace mxnet {
@@ -22,15 +22,20 @@ Value Requantized(const Call& c, const Value& y, int scale, int zero, int otherw
 }  // namespace
 
 void ConvertQLinearBinary(Call& c) {
-  c.Out(Requantized(c, Binary(c, c.argument, ReadValue(c, 0), ReadValue(c, 3)), 6, 7, c.in(0).dtype()));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Quantity y = ReadSteps(c, 6);
+  c.Out(PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, c.in(0).dtype()),
+                    -kInfinity, kInfinity));
 }
 
 void ConvertQLinearUnary(Call& c) {
-  const Value x = ReadValue(c, 0);
-  const Value y = std::string(c.argument) == "sigmoid"
-                      ? Sigmoid(c, x)
-                      : c.Op("LeakyReLU", {x}, {{"act_type", "leaky"}, {"slope", Text(double(c.Attr("alpha", 0.01f)))}});
-  c.Out(Requantized(c, y, 3, 4, c.in(0).dtype()));
+  const Quantity y = ReadSteps(c, 3);
+  const bool sigmoid = std::string(c.argument) == "sigmoid";
+  const double slope = sigmoid ? 0 : static_cast<double>(c.Attr("alpha", 0.01f));
+  c.Out(FunctionInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype()), [&](const Value& x) {
+    if (sigmoid) return Sigmoid(c, x);
+    return Add(c, BinaryNumber(c, "maximum", x, 0), MulNumber(c, BinaryNumber(c, "minimum", x, 0), slope));
+  }));
 }
 
 /* `opset`: that of the Softmax it stands for; before 13 all axes from `axis` on were one row. */
@@ -47,9 +52,8 @@ void ConvertQLinearSoftmax(Call& c) {
 void ConvertQLinearGlobalPool(Call& c) {
   CheckRank(c, 0, 3, 32);
   if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
-  Sizes axes;
-  for (int i = 2; i < c.in(0).ndim(); ++i) axes.push_back(i);
-  c.Out(Requantized(c, Mean(c, ReadValue(c, 0), axes, true), 3, 4, c.in(0).dtype()));
+  const Quantity y = ReadSteps(c, 3);
+  c.Out(MeanInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype())));
 }
 
 void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
@@ -66,15 +70,34 @@ void ConvertQGemm(Call& c) {  // A, its scale and zero, B, its scale and zero, C
   CheckRank(c, 3, 2, 2);
   const Value a = c.Attr("transA", int64_t{0}) ? c.Transpose(c.in(0), {1, 0}) : c.in(0);
   const Value b = c.Attr("transB", int64_t{0}) ? c.Transpose(c.in(3), {1, 0}) : c.in(3);
+  const double alpha = static_cast<double>(c.Attr("alpha", 1.0f));
+  const bool bias_fits = !c.has(6) || (c.in(6).size() == b.shape()[1] && (c.in(6).ndim() == 1 || c.in(6).shape()[0] == 1));
+  if (alpha == 1 && bias_fits && c.in(1).size() == 1 && c.in(1).dtype() == kFloat32 && c.in(4).dtype() == kFloat32) {
+    LayerForm f;
+    f.x = {a, c.in(1), OptionalInput(c, 2)}, f.w = {c.Transpose(b, {1, 0}), c.in(4), OptionalInput(c, 5)};
+    f.y = ReadSteps(c, 7), f.dtype = DTypeOf(f.y, a.dtype());
+    const auto flat = [&](int i) { return c.Reshape(c.in(i), Shape{c.in(i).size()}); };
+    if (c.has(6)) f.bias = Mul(c, c.Cast(flat(6), kFloat32), Mul(c, flat(1), flat(4)));
+    const Value y = IntegerDense(c, f);
+    if (y.kind != Value::kNone) return c.Out(y);
+  }
   Value sums = IntProduct(c, a, OptionalInput(c, 2), b, OptionalInput(c, 5));
   if (c.has(6)) sums = Add(c, sums, c.in(6));
-  const Value scale = MulNumber(c, Mul(c, One(c, c.in(1)), One(c, c.in(4))), c.Attr("alpha", 1.0f));
+  const Value scale = MulNumber(c, Mul(c, One(c, c.in(1)), One(c, c.in(4))), alpha);
   const Value y = Mul(c, c.Cast(sums, scale.dtype()), scale);
   c.Out(c.has(7) ? Requantized(c, y, 7, 8, a.dtype()) : y);
 }
 
 void ConvertDynamicQuantizeMatMul(Call& c) {  // A, B, its scale and zero, bias
   const DynamicResult a = DynamicQuantized(c, c.in(0));
+  const Value& weight = c.in(1);
+  if (weight.known() && weight.ndim() == 2 && (!c.has(4) || c.in(4).size() == weight.shape()[1])) {
+    LayerForm f;
+    f.x = {a.y, a.scale, a.zero}, f.w = {c.Transpose(weight, {1, 0}), c.in(2), OptionalInput(c, 3)};
+    if (c.has(4)) f.bias = c.Reshape(c.in(4), Shape{c.in(4).size()});
+    const Value y = IntegerDense(c, f);
+    if (y.kind != Value::kNone) return c.Out(y);
+  }
   const Value sums = IntProduct(c, a.y, a.zero, c.in(1), OptionalInput(c, 3));
   const Value y = Mul(c, c.Cast(sums, kFloat32), Mul(c, a.scale, One(c, c.in(2))));
   c.Out(c.has(4) ? Add(c, y, c.in(4)) : y);

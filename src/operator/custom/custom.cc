@@ -10,10 +10,12 @@
 #include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
 #include "mxnet/op.h"
+#include "ndarray/sparse_copy.h"
 #include "operator/custom/worker_threads.h"
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/async_call.h"
 #include "operator/record/dtypes.h"
+#include "operator/record/infers_storage.h"
 #include "operator/record/traits_graph.h"
 
 namespace mxnet {
@@ -175,6 +177,51 @@ bool InferGradType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   return std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
 }
 
+constexpr int kUndefinedStorage = static_cast<int>(StorageType::kUndefined), kDenseStorage = static_cast<int>(StorageType::kDense);
+
+/* What inference said of a result; nothing means dense. */
+StorageType StorageOf(const Prop& p, int storage, const char* function) {
+  MXNET_CHECK_KIND(storage >= kUndefinedStorage && storage <= static_cast<int>(StorageType::kCSR), Value)
+      << "[Custom] " << function << " of operator " << p.op_type << " gave storage type number " << storage << "; accepted: 0, 1, 2";
+  return storage == kUndefinedStorage ? StorageType::kDense : static_cast<StorageType>(storage);
+}
+
+bool InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  const Prop& p = PropOf(attrs);
+  if (!p.TakesSparse()) return false;
+  std::vector<int> given;
+  for (StorageType s : in) given.push_back(static_cast<int>(s));
+  std::vector<int> all = Arranged(p, given, std::vector<int>(out->size(), kUndefinedStorage));
+  p.InferStorage(&all);
+  for (int i = 0; i < p.num_in(); ++i)
+    MXNET_CHECK_KIND(all[i] == given[i], Value)
+        << "[Custom] infer_storage_type of operator " << p.op_type << " gave storage type "
+        << StorageTypeName(StorageOf(p, all[i], "infer_storage_type")) << " for argument " << p.arguments[i] << ", which is "
+        << StorageTypeName(in[i]) << "; accepted: the storage type that it is given";
+  for (int i = 0; i < p.num_out(); ++i) (*out)[i] = StorageOf(p, all[p.num_in() + i], "infer_storage_type");
+  return true;
+}
+
+/* `in`: of a gradient's node. What it does not read is dense. */
+bool InferGradStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  const Prop& p = PropOf(attrs);
+  if (!p.TakesSparse()) return false;
+  std::vector<int> read(static_cast<size_t>(2 * p.num_out() + p.num_in()), kDenseStorage), all, tags;
+  for (size_t i = 0; i < p.dependencies.size(); ++i) read[static_cast<size_t>(p.dependencies[i])] = static_cast<int>(in[i]);
+  AssignGradients(p, in, out, [&](StorageType* grad, StorageType argument) {
+    read[static_cast<size_t>(p.num_out() + (grad - out->data()))] = static_cast<int>(argument);
+  });
+  const auto add = [&](int storage, int tag) { all.push_back(storage), tags.push_back(tag); };
+  for (int i = 0; i < static_cast<int>(read.size()); ++i)
+    add(read[static_cast<size_t>(i)], i < p.num_out() ? kOutputGrad : i < p.num_out() + p.num_in() ? kInput : kOutput);
+  const size_t first = all.size();
+  for (StorageType s : *out) add(static_cast<int>(s), kInputGrad);
+  for (int i = 0; i < p.num_aux(); ++i) add(static_cast<int>(in[p.dependencies.size() + static_cast<size_t>(i)]), kAux);
+  p.InferBackwardStorage(&all, tags);
+  for (size_t i = 0; i < out->size(); ++i) (*out)[i] = StorageOf(p, all[first + i], "infer_storage_type_backward");
+  return true;
+}
+
 // ---- state -------------------------------------------------------------------------------------
 
 AttrsPtr ForCall(const AttrsPtr& attrs) {
@@ -221,6 +268,24 @@ void Separate(NDArray* array) {
   std::swap(chunk->external_deleter, copy.chunk()->external_deleter);
 }
 
+/* The parts go back to the operation's arrays; of an array that somebody has kept, copies. */
+void GiveBack(const LentParts& lent, NDArray* array) {
+  SparseParts* const parts = array->sparse();
+  if (array->chunk()->refs.load() == 1) {
+    if (lent.writes) return parts->Swap(lent.owner);
+    parts->values.memory = StorageHandle();
+    for (SparsePart& part : parts->index) part.memory = StorageHandle();
+    return;
+  }
+  NDArray copy = NDArray::Make(array->type(), array->ctx());
+  CopyFromTo(*array, copy);
+  copy.WaitToRead();
+  if (lent.writes) return copy.sparse()->Swap(lent.owner);
+  parts->Swap(copy.sparse());
+  copy.sparse()->values.memory = StorageHandle();
+  for (SparsePart& part : copy.sparse()->index) part.memory = StorageHandle();
+}
+
 std::exception_ptr RunCall(Call* call, const CustomState& state) {
   std::exception_ptr error;
   const auto keep_first = [&error](const auto& f) {
@@ -235,6 +300,7 @@ std::exception_ptr RunCall(Call* call, const CustomState& state) {
     if (!a.is_none()) keep_first([&a] { a.WaitToWrite(); });
   for (NDArray& a : call->arrays)
     if (!a.is_none()) keep_first([&a] { Separate(&a); });
+  for (const LentParts& lent : call->lent) keep_first([&] { GiveBack(lent, &call->arrays[lent.at]); });
   return error;
 }
 
@@ -254,13 +320,32 @@ void Add(Call* call, int tag, NDArray array) {
   call->tags.push_back(tag);
 }
 
+/* The same of an operation's array. */
+void AddBlob(Call* call, int tag, const TBlob& blob, bool writes) {
+  if (!blob.sparse) return Add(call, tag, ArrayOn(blob));
+  SparseParts* const owner = blob.sparse;
+  NDArray array = NDArray::Make(TensorType(blob.shape, blob.dtype, owner->storage), blob.ctx);
+  SparseParts* const parts = array.sparse();
+  if (writes) {
+    parts->Swap(owner);
+  } else {
+    parts->Free();
+    parts->values = owner->values;
+    for (int i = 0; i < owner->num_index(); ++i) parts->index[i] = owner->index[i];
+    parts->state = owner->state.load();
+  }
+  std::copy(std::begin(owner->shown_as), std::end(owner->shown_as), parts->shown_as);
+  call->lent.push_back({call->arrays.size(), owner, writes});
+  Add(call, tag, std::move(array));
+}
+
 void StartForward(const KernelArgs& args, const std::shared_ptr<OpState>& state, OnComplete done) {
   const Prop& p = *static_cast<const CustomState&>(*state).prop;
   auto call = std::make_shared<Call>();
   call->is_train = args.is_train;
   call->reqs.assign(args.req.begin(), args.req.end());
-  for (int i = 0; i < p.num_in(); ++i) Add(call.get(), kInput, ArrayOn(args.in[i]));
-  for (int i = 0; i < p.num_out(); ++i) Add(call.get(), kOutput, ArrayOn(args.out[i]));
+  for (int i = 0; i < p.num_in(); ++i) AddBlob(call.get(), kInput, args.in[i], false);
+  for (int i = 0; i < p.num_out(); ++i) AddBlob(call.get(), kOutput, args.out[i], true);
   for (int i = 0; i < p.num_aux(); ++i) Add(call.get(), kAux, ArrayOn(args.in[p.num_in() + i]));
   Submit(std::move(call), state, done);
 }
@@ -271,13 +356,14 @@ void StartBackward(const KernelArgs& args, const std::shared_ptr<OpState>& state
   call->backward = true;
   call->is_train = args.is_train;
   call->reqs.assign(args.req.begin(), args.req.end());
-  std::vector<NDArray> read(2 * p.num_out() + p.num_in());
+  std::vector<const TBlob*> read(2 * p.num_out() + p.num_in());
   int next = 0;
-  for (int d : p.dependencies) read[d] = ArrayOn(args.in[next++]);
-  for (int i = 0; i < static_cast<int>(read.size()); ++i)
-    Add(call.get(), i < p.num_out() ? kOutputGrad : i < p.num_out() + p.num_in() ? kInput : kOutput, read[i]);
-  read.clear();
-  for (int i = 0; i < p.num_in(); ++i) Add(call.get(), kInputGrad, ArrayOn(args.out[i]));
+  for (int d : p.dependencies) read[d] = &args.in[next++];
+  for (int i = 0; i < static_cast<int>(read.size()); ++i) {
+    const int tag = i < p.num_out() ? kOutputGrad : i < p.num_out() + p.num_in() ? kInput : kOutput;
+    read[i] ? AddBlob(call.get(), tag, *read[i], false) : Add(call.get(), tag, NDArray());
+  }
+  for (int i = 0; i < p.num_in(); ++i) AddBlob(call.get(), kInputGrad, args.out[i], true);
   for (int i = 0; i < p.num_aux(); ++i) Add(call.get(), kAux, ArrayOn(args.in[next + i]));
   Submit(std::move(call), state, done);
 }
@@ -303,6 +389,7 @@ std::vector<NodeEntry> CustomGradient(const NodePtr& node, const std::vector<Nod
 }
 
 Op& SetCustom(Op& op) {
+  op.makes_sparse = true;
   return op.set_variadic("data", NumInputs, "")
       .set_dtypes(dtypes::kAll)
       .set_list_inputs(ListInputs)
@@ -317,6 +404,7 @@ Op& SetCustom(Op& op) {
       .set_expensive_to_recompute()
       .set_trait(HonoursNullOutputs{})
       .set_runs(RunBy::kAsync)
+      .set_trait(InfersStorage{InferStorage})
       .set_trait(AsyncCall{StartForward, MakeState, ForCall, StateSlot});
 }
 
@@ -354,6 +442,7 @@ MXNET_REGISTER_OP(_backward_Custom)
     .set_stateful()
     .set_supports_add()
     .set_runs(RunBy::kAsync)
+    .set_trait(InfersStorage{InferGradStorage})
     .set_trait(AsyncCall{StartBackward, nullptr, nullptr, StateSlot});
 
 }  // namespace

@@ -18,11 +18,19 @@ namespace custom {
 
 enum Tag : int { kInput = 0, kOutput = 1, kInputGrad = 2, kOutputGrad = 3, kAux = 4 };
 
+/* A sparse array of a call that has the parts of an operation's for its time. */
+struct LentParts {
+  size_t at;  // which of the call's arrays
+  SparseParts* owner;
+  bool writes;
+};
+
 /* Arrays of one call: of each tag in order. What a backward function did not ask for is none. */
 struct Call {
   bool backward = false, is_train = false;
   std::vector<NDArray> arrays;
   std::vector<int> tags;
+  std::vector<LentParts> lent;
   std::vector<OpReq> reqs;  // of the outputs, or of the inputs' gradients
 };
 
@@ -43,6 +51,12 @@ class Prop {
    * (to be filled in). */
   virtual void InferShape(ShapeVector* shapes) const = 0;
   virtual void InferType(std::vector<int>* types) const = 0;
+  /* Does the operator take sparse arrays? Then these are called, with storages (StorageType) of
+   * arguments, outputs and auxiliary states, as far as they are known, or of all arrays of backward
+   * with their tags; they fill in the rest. */
+  virtual bool TakesSparse() const = 0;
+  virtual void InferStorage(std::vector<int>* storages) const = 0;
+  virtual void InferBackwardStorage(std::vector<int>* storages, const std::vector<int>& tags) const = 0;
   /* `shapes`, `types`: of arguments and auxiliary states. */
   virtual std::shared_ptr<Operator> Create(Context ctx, const ShapeVector& shapes, const std::vector<int>& types) const = 0;
 

@@ -23,6 +23,8 @@ pointwise::Function EpilogueFunction(nn::EpilogueKind kind) {
     case nn::EpilogueKind::kElu: return pointwise::ActivationFunction(nn::kActElu, false);
     case nn::EpilogueKind::kClip: return pointwise::Forward(pointwise::k_clip);
     case nn::EpilogueKind::kHardSigmoid: return pointwise::Forward(pointwise::k_hard_sigmoid);
+    case nn::EpilogueKind::kSilu: return pointwise::Forward(pointwise::k_silu);
+    case nn::EpilogueKind::kHardSwish: return pointwise::Forward(pointwise::k_hard_swish);
     case nn::EpilogueKind::kNone: break;
   }
   return pointwise::Forward(pointwise::k_identity);

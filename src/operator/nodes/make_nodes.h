@@ -20,6 +20,9 @@ NodePtr MakeSoftmax(const NodeEntry& data, int axis, bool logarithm, const std::
 /* Over the last dimension. */
 NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name);
 NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
+/* x sigmoid(beta x), and x clip(alpha x + beta, 0, 1). */
+NodePtr MakeSilu(const NodeEntry& data, double beta, const std::string& name);
+NodePtr MakeHardSwish(const NodeEntry& data, double alpha, double beta, const std::string& name);
 
 NodeEntry MakeZeros(const Shape& shape, int dtype, const std::string& name);
 NodeEntry MakeOnes(const Shape& shape, int dtype, const std::string& name);

@@ -335,8 +335,43 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   });
 }
 
+namespace {
+
+/* Operands of other shapes than an output that lies channels last: all axes in its order. */
+bool InMemoryOrder(const Operand* in, int count, const TBlob& out, Operand* operands, Shape* shapes, TBlob* result) {
+  const int ndim = out.shape.ndim();
+  bool repeats = false;
+  for (int k = 0; k < count; ++k) repeats = repeats || (in[k].shape && in[k].shape->Size() != 1 && *in[k].shape != out.shape);
+  if (out.layout != Layout::kChannelsLast || ndim < 3 || !repeats) return false;
+  const auto last = [&](const Shape& s) {
+    Shape y(ndim);
+    const auto size = [&](int d) { return d < ndim - s.ndim() ? 1 : s[d - (ndim - s.ndim())]; };
+    for (int d = 0; d < ndim; ++d) y[d] = size(d == 0 ? 0 : d + 1 < ndim ? d + 1 : 1);
+    return y;
+  };
+  for (int k = 0; k < count; ++k) {
+    operands[k] = in[k];
+    if (!in[k].shape) continue;
+    shapes[k] = last(*in[k].shape);
+    operands[k].shape = &shapes[k];
+  }
+  *result = out;
+  result->shape = last(out.shape);
+  result->layout = Layout::kPlain;
+  return true;
+}
+
+}  // namespace
+
 void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
              const TBlob& out, OpReq req) {
+  if (!run.ctx.is_gpu() && out.layout == Layout::kChannelsLast) {
+    Operand operands[kMaxOperands];
+    Shape shapes[kMaxOperands];
+    TBlob result;
+    if (InMemoryOrder(in, count, out, operands, shapes, &result))
+      return Execute(run, f, compute, operands, count, masks, params, result, req);
+  }
   if (!run.ctx.is_gpu() && DTypeSize(out.dtype) <= 2 && !f.gradient && !params &&
       ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteUnconverted(f.row, compute, in, count, out, req)))
     return;

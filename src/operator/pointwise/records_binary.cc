@@ -162,7 +162,7 @@ void Register(int id, const RowRecord& record) {
               (how.broadcast ? ", broadcasting the inputs." : " of two equally shaped inputs."));
   op.set_inputs({how.inputs[0], how.inputs[1]}).set_infer_shape(how.broadcast ? BroadcastInputsShape : ElemwiseShape);
   op.set_inplace({{0, 0}, {1, 0}}).set_supports_add().set_trait(RoleOfRow(id));
-  if (!how.broadcast) op.set_layout(LayoutRule::kAgnostic);
+  op.set_layout(how.broadcast ? LayoutRule::kBroadcast : LayoutRule::kAgnostic);
   const bool numpy = how.result != Result::kSame, promotes = numpy && how.result != Result::kBool;
   if (numpy)
     op.set_infer_type(id == k_sub && promotes ? DifferenceType : NumpyType(how.result, row.types == 'B'))

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operator/nodes/make_nodes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -36,6 +37,17 @@ struct HardSigmoidParam : public Parameter<HardSigmoidParam> {
   MXNET_DECLARE_PARAM(HardSigmoidParam) {
     MXNET_FIELD(alpha).set_default(0.2f).describe("Slope of the middle part.");
     MXNET_FIELD(beta).set_default(0.5f).describe("Value at 0.");
+  }
+};
+struct SiluParam : public Parameter<SiluParam> {
+  float beta;
+  MXNET_DECLARE_PARAM(SiluParam) { MXNET_FIELD(beta).set_default(1.0f).describe("Factor of x in the sigmoid."); }
+};
+struct HardSwishParam : public Parameter<HardSwishParam> {
+  float alpha, beta;
+  MXNET_DECLARE_PARAM(HardSwishParam) {
+    MXNET_FIELD(alpha).set_default(1.0f / 6).describe("Slope of the middle part of the factor of x.");
+    MXNET_FIELD(beta).set_default(0.5f).describe("That factor at 0.");
   }
 };
 struct SmoothL1Param : public Parameter<SmoothL1Param> {
@@ -74,6 +86,8 @@ struct AroundParam : public Parameter<AroundParam> {
 MXNET_REGISTER_PARAM(ClipParam);
 MXNET_REGISTER_PARAM(NumpyClipParam);
 MXNET_REGISTER_PARAM(HardSigmoidParam);
+MXNET_REGISTER_PARAM(SiluParam);
+MXNET_REGISTER_PARAM(HardSwishParam);
 MXNET_REGISTER_PARAM(SmoothL1Param);
 MXNET_REGISTER_PARAM(QuadraticParam);
 MXNET_REGISTER_PARAM(NanToNumParam);
@@ -134,6 +148,22 @@ const bool kRegistered = [] {
   hard_sigmoid.forward->set_dtypes(dtypes::kFloats).set_trait(nn::AsEpilogue{[](const Attrs& a) {
     const auto& h = a.get<HardSigmoidParam>();
     return nn::EpilogueOp{nn::EpilogueKind::kHardSigmoid, static_cast<float>(h.alpha), static_cast<float>(h.beta)};
+  }});
+
+  ParamOps silu = RegisterUnaryParam("_silu", k_silu, [](const Attrs& a, int, double* p) { p[0] = a.get<SiluParam>().beta; });
+  SetParam<SiluParam>(silu);
+  silu.forward->set_dtypes(dtypes::kFloats).set_trait(nn::AsEpilogue{[](const Attrs& a) {
+    return nn::EpilogueOp{nn::EpilogueKind::kSilu, static_cast<float>(a.get<SiluParam>().beta)};
+  }});
+
+  ParamOps hard_swish = RegisterUnaryParam("_hard_swish", k_hard_swish, [](const Attrs& a, int, double* p) {
+    p[0] = a.get<HardSwishParam>().alpha;
+    p[1] = a.get<HardSwishParam>().beta;
+  });
+  SetParam<HardSwishParam>(hard_swish);
+  hard_swish.forward->set_dtypes(dtypes::kFloats).set_trait(nn::AsEpilogue{[](const Attrs& a) {
+    const auto& h = a.get<HardSwishParam>();
+    return nn::EpilogueOp{nn::EpilogueKind::kHardSwish, static_cast<float>(h.alpha), static_cast<float>(h.beta)};
   }});
 
   ParamOps smooth_l1 =
@@ -197,4 +227,12 @@ MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
 
 }  // namespace
 }  // namespace pointwise
+
+NodePtr MakeSilu(const NodeEntry& data, double beta, const std::string& name) {
+  return MakeNode("_silu", {data}, {{"beta", ExactText(beta)}}, name);
+}
+NodePtr MakeHardSwish(const NodeEntry& data, double alpha, double beta, const std::string& name) {
+  return MakeNode("_hard_swish", {data}, {{"alpha", ExactText(alpha)}, {"beta", ExactText(beta)}}, name);
+}
+
 }  // namespace mxnet

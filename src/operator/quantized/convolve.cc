@@ -14,16 +14,19 @@ namespace mxnet {
 namespace quantized {
 namespace {
 
-constexpr int64_t kPlaces = 32;  // output places that a task takes at a time
+constexpr int64_t kPlaces = 32;           // output places that a task takes at a time
+constexpr int64_t kMostProducts = 32768;  // of two numbers of 9 bits, whose sum surely fits into 32 bits
 
 /* One convolution, as its tasks see it. `deep`: products in a sum. */
 struct Job {
   const nn::ConvCall& call;
   const int16_t* weights;  // (filters, deep)
+  const int16_t zero;      // of src
   int64_t per_group, filters, deep, tiles;
-  explicit Job(const nn::ConvCall& c)
+  Job(const nn::ConvCall& c, const ByteZeros& zeros)
       : call(c),
         weights(nullptr),
+        zero(static_cast<int16_t>(zeros.src)),
         per_group(c.dims.channels / c.dims.groups),
         filters(c.dims.filters / c.dims.groups),
         deep(per_group * c.dims.KernelSize()),
@@ -51,7 +54,8 @@ void Window(const Job& job, const T* image, int64_t first_channel, int64_t place
         }
         int16_t* to = row + k_index * kernel_step;
         const T* from = inside ? image + first_channel * to_channel + pixel * to_pixel : image;
-        for (int64_t c = 0; c < job.per_group; ++c) to[c * channel_step] = inside ? from[c * to_channel] : T(0);
+        for (int64_t c = 0; c < job.per_group; ++c)
+          to[c * channel_step] = inside ? static_cast<int16_t>(from[c * to_channel] - job.zero) : int16_t{0};
       }
 }
 
@@ -64,8 +68,8 @@ void Windows(const Job& job, const void* src, int64_t n, int64_t g, int64_t plac
 /* sums (height, width) = a * b^T with rows `deep` long, to places `pitch` apart. */
 void Multiply(const int16_t* a, int64_t height, const int16_t* b, int64_t width, int64_t deep, int32_t* sums, int64_t pitch) {
   std::vector<int32_t> part;
-  for (int64_t at = 0; at < deep || at == 0; at += kMostDeep) {
-    const int64_t some = std::min(kMostDeep, deep - at);
+  for (int64_t at = 0; at < deep || at == 0; at += kMostProducts) {
+    const int64_t some = std::min(kMostProducts, deep - at);
     if (at == 0) {
       MXNET_CPU_CALL(MultiplyRows)(a, height, deep, b, width, deep, some, sums, pitch);
       continue;
@@ -94,14 +98,19 @@ void Task(const Job& job, int64_t task, std::vector<int16_t>* rows) {
 
 }  // namespace
 
-void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call) {
+void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& zeros) {
   const nn::ConvDims& d = call.dims;
-  const auto library = nn::ActiveHooks().convolution;
-  Job job(call);
+  const auto library = zeros.src == 0 && !zeros.filters ? nn::ActiveHooks().convolution : nullptr;
+  Job job(call, zeros);
   if (library && job.deep > 0 && job.deep <= kMostDeep && library(args, call)) return;
   int16_t* wide = nn::Workspace<int16_t>(args, d.filters * job.deep);
   const char* bytes = static_cast<const char*>(call.weight.ptr);
   ParallelFor(d.filters * job.deep, 65536, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(WidenBytes)(bytes + b, false, e - b, wide + b); });
+  if (zeros.filters)
+    ParallelFor(d.filters, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, job.deep)), [&](int64_t b, int64_t e) {
+      for (int64_t i = b * job.deep; i < e * job.deep; ++i)
+        wide[i] = static_cast<int16_t>(wide[i] - zeros.filters[zeros.one ? 0 : i / job.deep]);
+    });
   job.weights = wide;
   const int64_t work = std::max<int64_t>(1, kPlaces * job.filters * job.deep);
   ParallelFor(d.batch * d.groups * job.tiles, std::max<int64_t>(1, 500000 / work), [&](int64_t b, int64_t e) {

@@ -8,9 +8,16 @@
 namespace mxnet {
 namespace quantized {
 
-/* `call` without bias: src is int8 or uint8 (call.dtype), weight int8, dst int32. Sums are exact,
- * and cut to int32. */
-void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call);
+/* Zero points: of src, and of each filter or (`one`) of all; null: 0. */
+struct ByteZeros {
+  int src = 0;
+  const int32_t* filters = nullptr;
+  bool one = false;
+};
+
+/* `call` without bias: src is int8 or uint8 (call.dtype), weight int8, dst int32. Sums of (src -
+ * zero) (weight - zero) are exact, and cut to int32; places outside of src add nothing. */
+void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& zeros = {});
 
 }  // namespace quantized
 }  // namespace mxnet

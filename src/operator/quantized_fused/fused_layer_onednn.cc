@@ -5,6 +5,8 @@
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 #include "operator/nn/onednn/onednn_common.h"
+#include "operator/quantized/bytes.h"
+#include "operator/quantized/quantized.h"
 #include "operator/quantized_fused/fused_layer.h"
 
 namespace mxnet {
@@ -20,19 +22,57 @@ using Dims = dnnl::memory::dims;
 struct LayerEntry : nn::CacheEntry {
   dnnl::primitive primitive;
   nn::Operand src, weight, dst, bias;
-  dnnl::memory workspace, scale, dst_step;
+  dnnl::memory workspace, scale, scales, dst_step, src_zero, dst_zero;
 };
 
-Type TypeOf(int dtype) { return dtype == kUint8 ? Type::u8 : Type::s8; }
+Type TypeOf(int dtype) {
+  switch (dtype) {
+    case kUint8: return Type::u8;
+    case kInt32: return Type::s32;
+    case kFloat32: return Type::f32;
+    default: return Type::s8;
+  }
+}
 
-dnnl::primitive_attr AttrOf(const LayerCall& call) {
+bool HasStep(const LayerCall& call) { return call.dst_type == kInt8 || call.dst_type == kUint8; }
+
+Tag DataTag(int nd, bool last) {
+  if (nd == 0) return Tag::ab;
+  if (nd == 1) return last ? Tag::nwc : Tag::ncw;
+  if (nd == 2) return last ? Tag::nhwc : Tag::nchw;
+  return last ? Tag::ndhwc : Tag::ncdhw;
+}
+
+constexpr int kBetweenOps = 4;
+
+/* `places`: spatial dimensions of the result. */
+dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_scales_mask(DNNL_ARG_SRC, 0);
-  attr.set_scales_mask(DNNL_ARG_DST, 0);
+  if (call.scales) attr.set_scales_mask(DNNL_ARG_WEIGHTS, call.dims.groups > 1 ? 3 : 1);
+  if (HasStep(call)) attr.set_scales_mask(DNNL_ARG_DST, 0);
+  if (call.src_zero) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
+  if (call.dst_zero) attr.set_zero_points_mask(DNNL_ARG_DST, 0);
+  using A = dnnl::algorithm;
   dnnl::post_ops after;
-  if (call.accumulate) after.append_sum(call.addend_step, 0, TypeOf(call.addend_type));
-  if (call.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+  if (call.between) {
+    const Affine& r = *call.between;
+    const ByteLimits limits = LimitsOf(r.dtype);
+    const auto zero = static_cast<float>(r.zero);
+    after.append_eltwise(A::eltwise_linear, 1 / r.step, 0.f);
+    after.append_eltwise(A::eltwise_round, 0.f, 0.f);
+    after.append_eltwise(A::eltwise_clip, limits.low - zero, limits.high - zero);
+    after.append_eltwise(A::eltwise_linear, r.step, 0.f);
+    if (call.bias_last) {
+      Dims dims(static_cast<size_t>(places + 2), 1);
+      dims[1] = call.dims.filters;
+      after.append_binary(A::binary_add, Desc(dims, Type::f32, DataTag(places, false)));
+    }
+  }
+  if (call.accumulate) after.append_sum(call.addend_step, call.addend_zero, TypeOf(call.addend_type));
+  if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
+  if (call.cuts) after.append_eltwise(A::eltwise_clip, call.low, call.high);
   attr.set_post_ops(after);
   return attr;
 }
@@ -50,14 +90,13 @@ void Finish(LayerEntry* entry, const typename Primitive::primitive_desc& pd, con
   entry->workspace = dnnl::memory(pd.scratchpad_desc(), engine, nullptr);
   const Desc one(Dims{1}, Type::f32, Tag::a);
   entry->scale = dnnl::memory(one, engine, nullptr);
+  entry->scales = dnnl::memory(bias, engine, nullptr);
   entry->dst_step = dnnl::memory(one, engine, nullptr);
+  const Desc whole(Dims{1}, Type::s32, Tag::a);
+  entry->src_zero = dnnl::memory(whole, engine, nullptr);
+  entry->dst_zero = dnnl::memory(whole, engine, nullptr);
 }
 
-Tag DataTag(int nd, bool last) {
-  if (nd == 1) return last ? Tag::nwc : Tag::ncw;
-  if (nd == 2) return last ? Tag::nhwc : Tag::nchw;
-  return last ? Tag::ndhwc : Tag::ncdhw;
-}
 Tag WeightTag(int nd, bool groups, bool last) {
   if (groups) {
     if (nd == 1) return last ? Tag::abdc : Tag::goiw;
@@ -97,8 +136,9 @@ std::unique_ptr<nn::CacheEntry> MakeConvolution(const LayerCall& call) {
   const auto direct = dnnl::algorithm::convolution_direct;
   dnnl::engine& engine = nn::OnednnEngine();
   const Forward::primitive_desc pd =
-      call.bias ? Forward::primitive_desc(engine, kind, direct, src, weight, bias, dst, stride, dilate, pad, pad_end, AttrOf(call))
-                : Forward::primitive_desc(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, AttrOf(call));
+      call.bias && !call.bias_last
+          ? Forward::primitive_desc(engine, kind, direct, src, weight, bias, dst, stride, dilate, pad, pad_end, AttrOf(call, nd))
+          : Forward::primitive_desc(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, AttrOf(call, nd));
   auto entry = std::make_unique<LayerEntry>();
   Finish<Forward>(entry.get(), pd, Desc(src_dims, src_type, DataTag(nd, call.src.channels_last)),
                   Desc(weight_dims, Type::s8, WeightTag(nd, d.groups > 1, call.weight.channels_last)),
@@ -114,15 +154,22 @@ std::unique_ptr<nn::CacheEntry> MakeDense(const LayerCall& call) {
   using Forward = dnnl::inner_product_forward;
   const auto kind = dnnl::prop_kind::forward_inference;
   dnnl::engine& engine = nn::OnednnEngine();
-  const Forward::primitive_desc pd = call.bias ? Forward::primitive_desc(engine, kind, src, weight, bias, dst, AttrOf(call))
-                                               : Forward::primitive_desc(engine, kind, src, weight, dst, AttrOf(call));
+  const Forward::primitive_desc pd = call.bias ? Forward::primitive_desc(engine, kind, src, weight, bias, dst, AttrOf(call, 0))
+                                               : Forward::primitive_desc(engine, kind, src, weight, dst, AttrOf(call, 0));
   auto entry = std::make_unique<LayerEntry>();
   Finish<Forward>(entry.get(), pd, src, Desc(weight_dims, Type::s8, Tag::ab), dst, d.filters);
   return entry;
 }
 
+void AddForm(const LayerCall& call, Key* key) {
+  key->Add(call.scales != nullptr).Add(call.src_zero != 0).Add(call.dst_zero != 0).Add(call.addend_zero).Add(call.cuts);
+  key->Add(call.low).Add(call.high).Add(call.between.has_value());
+  if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
+}
+
 bool Run(KernelArgs& args, const LayerCall& call) {
   const nn::ConvDims& d = call.dims;
+  if (call.exact && !nn::AddsBytesExactly()) return false;
   const double products =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
   const int team = LibraryTeam(products, OmpMaxThreads());
@@ -131,6 +178,7 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   key.Add('q').Add(d).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last).Add(call.weight.channels_last);
   key.Add(call.dst.channels_last).Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(call.addend_type);
   key.Add(call.addend_step).Add(team);
+  AddForm(call, &key);
   auto* entry = static_cast<LayerEntry*>(nn::CachedEntry(key, [&] { return call.dense ? MakeDense(call) : MakeConvolution(call); }));
   if (!entry || (call.accumulate && entry->dst.differs)) return false;
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
@@ -144,10 +192,19 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, key));
   if (call.bias) {
     entry->bias.user.set_data_handle(const_cast<float*>(call.bias));
-    arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
+    arguments.emplace(call.bias_last ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(kBetweenOps) | DNNL_ARG_SRC_1 : DNNL_ARG_BIAS, entry->bias.user);
   }
   arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, entry->scale);
-  arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  if (call.scales) {
+    entry->scales.set_data_handle(const_cast<float*>(call.scales));
+    arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, entry->scales);
+  }
+  if (HasStep(call)) arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  int32_t src_zero = call.src_zero, dst_zero = call.dst_zero;
+  entry->src_zero.set_data_handle(&src_zero);
+  entry->dst_zero.set_data_handle(&dst_zero);
+  if (src_zero) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, entry->src_zero);
+  if (dst_zero) arguments.emplace(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, entry->dst_zero);
   arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.dst.ptr));
   entry->primitive.execute(nn::OnednnStream(), arguments);
   entry->dst.StoreOutput();

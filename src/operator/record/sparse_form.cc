@@ -9,6 +9,7 @@
 #include "mxnet/env.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/profiler.h"
+#include "operator/record/infers_storage.h"
 #include "operator/shared/on_host.h"
 
 namespace mxnet {
@@ -115,6 +116,15 @@ StorageWay InferStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes
   if (attrs.op->trait<TakesAnyStorage>()) {
     out->assign(out->size(), StorageType::kDense);
     return StorageWay::kDense;
+  }
+  if (const InfersStorage* own = attrs.op->trait<InfersStorage>()) {
+    StorageTypes known = in, made = *out;
+    for (StorageType& s : known)
+      if (s == StorageType::kUndefined) s = StorageType::kDense;
+    if (own->infer(attrs, known, &made)) {
+      *out = std::move(made);
+      return StorageWay::kDense;
+    }
   }
   bool sparse = false;
   for (StorageType s : in) sparse = sparse || IsSparse(s);

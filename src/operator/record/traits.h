@@ -236,6 +236,12 @@ struct RecomputesNearlyFree {};
  * its parameters. */
 struct JoinsParameters {};
 
+/* The kernel for the CPU says before it reads these inputs in float32 (bit i: input i), and when it
+ * has them in a form of its own (KernelArgs::NeedWeights). */
+struct AsksForWeights {
+  uint32_t inputs = 0;
+};
+
 /* Of this input no more elements are read than output 0 has: rows of a table, a slice. */
 struct ReadsChosen {
   int input = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/half.h"
 #include "base/threads/omp.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -234,6 +235,17 @@ void RunningSum(T* row, int64_t n, bool reverse, Sum* sum) {
     x = static_cast<T>(*sum);
   }
 }
+/* float16: every number and every sum is rounded, as NumPy and 1.9.1 do. */
+struct Rounded {
+  float value = 0;
+  Rounded() = default;
+  explicit Rounded(int) {}
+  explicit operator float() const { return value; }
+  Rounded& operator+=(float x) {
+    value = static_cast<float>(float16(value + static_cast<float>(float16(x))));
+    return *this;
+  }
+};
 template <typename T, typename Sum>
 void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, bool reverse) {
   const pointwise::ConvertFn load = pointwise::LoadFn(in.dtype, compute), store = pointwise::StoreFn(out.dtype, compute);
@@ -276,7 +288,9 @@ Kernel CumsumKernel(bool reverse) {
     if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, reverse, false}, a.in[0], a.out[0]);
     const int wider = IsFloating(a.out[0].dtype) ? (a.out[0].dtype == kFloat64 || a.in[0].dtype == kFloat64 ? int{kFloat64} : int{kFloat32})
                                                  : int{kInt64};
-    if (wider == kFloat32)
+    if (a.out[0].dtype == kFloat16)
+      Cumsum<float, Rounded>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
+    else if (wider == kFloat32)
       Cumsum<float, double>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
     else if (wider == kFloat64)
       Cumsum<double, double>(a.in[0], a.out[0], pointwise::kF64, v, reverse);
@@ -340,6 +354,8 @@ MXNET_REGISTER_OP(_backward_cumsum)
       if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, true, false}, g, a.out[0]);
       if (a.out[0].dtype == kFloat64 || g.dtype == kFloat64)
         Cumsum<double, double>(g, a.out[0], pointwise::kF64, v, true);
+      else if (a.out[0].dtype == kFloat16)
+        Cumsum<float, Rounded>(g, a.out[0], pointwise::kF32, v, true);
       else
         Cumsum<float, double>(g, a.out[0], pointwise::kF32, v, true);
     });

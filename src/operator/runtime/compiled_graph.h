@@ -18,6 +18,7 @@ class CompiledGraph {
   virtual ~CompiledGraph() = default;
   virtual int num_inputs() const = 0;
   virtual int num_outputs() const = 0;
+  virtual const Symbol& graph() const = 0;
   /* Without a place on the tape: whoever calls records the call. */
   virtual void Call(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) = 0;
   /* Of a node with this graph: GradientFn. */
@@ -42,6 +43,13 @@ AttrsPtr CompiledGraphAttrs(CompiledGraphParam param);
 AttrsPtr BackwardOfCallAttrs(CompiledGraphParam param);
 /* Throws Error(kValue) when the node comes from a file and so has none. */
 const CompiledGraphParam& CompiledGraphOf(const Attrs& attrs);
+
+/* Whether a node is _CachedOp with a graph. */
+bool StandsForGraph(const Attrs& attrs);
+/* How a graph is made of the parameters of a call by name: `subgraph`, the text of a symbol file,
+ * and flags of CachedOp. The executor gives it. */
+using MakeCompiledGraph = std::shared_ptr<CompiledGraph> (*)(const AttrDict& params);
+bool SetMakeCompiledGraph(MakeCompiledGraph make);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RUNTIME_COMPILED_GRAPH_H_

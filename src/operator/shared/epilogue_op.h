@@ -9,9 +9,10 @@ struct Attrs;
 
 namespace nn {
 
-enum class EpilogueKind : int { kNone, kRelu, kSigmoid, kTanh, kSoftRelu, kGelu, kLeaky, kElu, kClip, kHardSigmoid };
+enum class EpilogueKind : int { kNone, kRelu, kSigmoid, kTanh, kSoftRelu, kGelu, kLeaky, kElu, kClip, kHardSigmoid, kSilu, kHardSwish };
 
-/* a, b: slope of kLeaky and kElu; bounds of kClip; slope and offset of kHardSigmoid. */
+/* a, b: slope of kLeaky and kElu; bounds of kClip; slope and offset of kHardSigmoid, and of that of
+ * x in kHardSwish; a of kSilu, x sigmoid(a x). */
 struct EpilogueOp {
   EpilogueKind kind = EpilogueKind::kNone;
   float a = 0, b = 0;

@@ -1,10 +1,15 @@
 // Matrix products through OpenBLAS, and the choice between it and oneDNN.
 #include <cblas.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
@@ -39,6 +44,39 @@ ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
 int g_alone = 0;    // who wants the library to use one thread
 int g_threads = 0;  // its threads before
 
+/* What Python changed OPENBLAS_NUM_THREADS from while it loaded this library, and OpenBLAS with it:
+ * that has one thread then. Null if it did not. */
+const char* const g_python_gave = [] {
+  const char* text = std::getenv("_MXNET_OPENBLAS_NUM_THREADS");
+  return text ? strdup(text) : nullptr;
+}();
+
+/* How many threads OpenBLAS would have started. */
+int OwnBlasThreads() {
+  const char* const texts[] = {g_python_gave, std::getenv("GOTO_NUM_THREADS"), std::getenv("OMP_NUM_THREADS")};
+  for (const char* text : texts)
+    if (text && std::atoi(text) > 0) return std::atoi(text);
+  cpu_set_t processors;
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+}
+
+/* Before the first product: the threads that OpenBLAS did not start when it was loaded. */
+void StartBlasThreads() {
+  static std::atomic<bool> done{g_python_gave == nullptr || !openblas_set_num_threads || !openblas_get_num_threads};
+  if (done) return;
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
+  if (done || g_alone > 0) return;
+  done = true;
+  const int threads = OwnBlasThreads();
+  if (threads <= 1 || openblas_get_num_threads() != 1) return;
+  try {
+    std::thread([] {}).join();  // where none can start, OpenBLAS would raise SIGINT
+  } catch (const std::system_error&) {
+    return;
+  }
+  openblas_set_num_threads(threads);
+}
+
 }  // namespace
 
 OneBlasThread::OneBlasThread() : counts_(openblas_set_num_threads && openblas_get_num_threads) {
@@ -57,6 +95,7 @@ OneBlasThread::~OneBlasThread() {
 
 // OpenBLAS keeps threads of its own.
 void SettleBlasThreads() {
+  StartBlasThreads();
   static std::atomic<int> others{0};  // its threads before they were limited to one
   const bool single = Env::Get().enforce_determinism;
   if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;

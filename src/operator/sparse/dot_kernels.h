@@ -23,6 +23,8 @@ struct DotCall {
   int64_t out_step;
   int64_t columns;
   bool far;
+  const void* narrow = nullptr;  // for one column: `index` in so many bytes a number
+  int narrow_bytes = 0;
 };
 
 }  // namespace sparse

@@ -80,9 +80,9 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
  * ends with each page. */
 constexpr int64_t kStream = 256;
 
-template <typename T>
-inline void PrefetchElements(const int64_t* index, const T* values, int64_t n) {
-  __builtin_prefetch(index + n + kStream);
+template <typename T, typename I>
+inline void PrefetchElements(const I* index, const T* values, int64_t n) {
+  __builtin_prefetch(index + n + kStream * static_cast<int64_t>(sizeof(int64_t) / sizeof(I)));
   __builtin_prefetch(values + n + kStream);
 }
 
@@ -117,11 +117,19 @@ void GatherBlock(const DotCall<T>& c, int64_t at) {
 #define MXNET_SCALAR
 #endif
 
+/* use(the columns of elements as they lie in memory). */
+template <typename T, typename F>
+void VisitIndex(const DotCall<T>& c, F&& use) {
+  if (c.narrow_bytes == 2) return use(static_cast<const uint16_t*>(c.narrow));
+  if (c.narrow_bytes == 4) return use(static_cast<const uint32_t*>(c.narrow));
+  use(c.index);
+}
+
 /* kOne: a vector; else rows of it are `step` elements apart. */
-template <typename T, bool kOne>
-MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at) {
+template <bool kOne, typename T, typename I>
+MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at, const I* index) {
   const T *const dense = c.dense + at, *const values = c.values;
-  const int64_t *const index = c.index, step = kOne ? 1 : c.dense_step;
+  const int64_t step = kOne ? 1 : c.dense_step;
   for (int64_t r = c.begin; r < c.end; ++r) {
     T a = 0, b = 0, d = 0, e = 0;
     int64_t n = c.indptr[r];
@@ -147,10 +155,12 @@ struct Range {
   int64_t low, high;
   bool sorted;
   bool all() const { return low == 0 && high == INT64_MAX; }
-  void Clip(const int64_t* index, int64_t* first, int64_t* last) const {
+  template <typename I>
+  void Clip(const I* index, int64_t* first, int64_t* last) const {
     if (all() || !sorted) return;
-    *first = std::lower_bound(index + *first, index + *last, low) - index;
-    *last = std::lower_bound(index + *first, index + *last, high) - index;
+    const auto before = [](I column, int64_t bound) { return static_cast<int64_t>(column) < bound; };
+    *first = std::lower_bound(index + *first, index + *last, low, before) - index;
+    *last = std::lower_bound(index + *first, index + *last, high, before) - index;
   }
   bool Skips(int64_t column) const { return !sorted && (column < low || column >= high); }
 };
@@ -174,11 +184,11 @@ void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
   }
 }
 
-template <typename T, bool kOne>
-MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range) {
+template <bool kOne, typename T, typename I>
+MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range, const I* index) {
   T* __restrict const out = c.out + at;
   const T* const values = c.values;
-  const int64_t *const index = c.index, step = kOne ? 1 : c.out_step;
+  const int64_t step = kOne ? 1 : c.out_step;
   for (int64_t r = c.begin; r < c.end; ++r) {
     const T row = c.dense[r * c.dense_step + at];
     int64_t n = c.indptr[r], last = c.indptr[r + 1];
@@ -218,7 +228,7 @@ void Gather(const DotCall<T>& c) {
   VisitBlocks(c, [&](auto block, int64_t at) {
     using B = decltype(block);
     if constexpr (B::kElements == 1)
-      c.dense_step == 1 ? GatherColumn<T, true>(c, at) : GatherColumn<T, false>(c, at);
+      VisitIndex(c, [&](const auto* index) { c.dense_step == 1 ? GatherColumn<true>(c, at, index) : GatherColumn<false>(c, at, index); });
     else
       c.far ? GatherBlock<T, B, true>(c, at) : GatherBlock<T, B, false>(c, at);
   });
@@ -230,7 +240,9 @@ void Scatter(const DotCall<T>& c, int64_t low, int64_t high, bool sorted) {
   VisitBlocks(c, [&](auto block, int64_t at) {
     using B = decltype(block);
     if constexpr (B::kElements == 1)
-      c.out_step == 1 ? ScatterColumn<T, true>(c, at, range) : ScatterColumn<T, false>(c, at, range);
+      VisitIndex(c, [&](const auto* index) {
+        c.out_step == 1 ? ScatterColumn<true>(c, at, range, index) : ScatterColumn<false>(c, at, range, index);
+      });
     else
       c.far ? ScatterBlock<T, B, true>(c, at, range) : ScatterBlock<T, B, false>(c, at, range);
   });

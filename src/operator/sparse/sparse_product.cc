@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
+#include "ndarray/narrow_columns.h"
 #include "operator/sparse/dot_kernels.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -94,14 +95,15 @@ void CopyColumns(const T* from, int64_t from_step, T* to, int64_t to_step, int64
  * columns at a time are put together. */
 template <typename T>
 void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, const T* dense, int64_t inner,
-            int64_t columns, T* out) {
+            int64_t columns, T* out, const NarrowColumns& narrow = {}) {
   if (rows == 0 || columns == 0) return;
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns));
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
     ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
       if (begin < end)
-        GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear});
+        GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear,
+                                 narrow.numbers, narrow.bytes});
     });
   };
   if (columns < 2 * kStripe || count < 4 * inner || inner * columns * item <= kNear) return stripe(dense, columns, 0, columns);
@@ -132,7 +134,9 @@ std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts
  * columns: of `dense` where those are wide enough, else of csr. */
 template <typename T>
 void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense,
-             int64_t columns, int64_t out_rows, T* out) {
+             int64_t columns, int64_t out_rows, T* out, const NarrowColumns& narrow) {
+  const void* const numbers = narrow.numbers;
+  const int bytes = narrow.bytes;
   const auto clear = [](T* to, int64_t size) { std::memset(static_cast<void*>(to), 0, static_cast<size_t>(size) * sizeof(T)); };
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   if (columns == 0) return;
@@ -160,7 +164,8 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
       T* const mine = t == 0 ? out : sums + (t - 1) * size;
       clear(mine, size);
       if (begin < end)
-        ScatterProduct(DotCall<T>{indptr, index, values, begin, end, dense, columns, mine, columns, columns, far}, 0, kAll, sorted);
+        ScatterProduct(DotCall<T>{indptr, index, values, begin, end, dense, columns, mine, columns, columns, far, numbers, bytes}, 0, kAll,
+                       sorted);
     });
     return ParallelForThreads(threads, size, [&](int64_t begin, int64_t end) {
       for (int t = 0; t < threads - 1; ++t)
@@ -174,13 +179,14 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
   if (threads == 1 || lines >= threads) {
     ParallelForThreads(threads, lines, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * line, width = std::min(end * line, columns) - at;
-      ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense + at, columns, out + at, columns, width, far}, 0, kAll, sorted);
+      ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense + at, columns, out + at, columns, width, far, numbers, bytes}, 0,
+                     kAll, sorted);
     });
     return;
   }
   const std::vector<int64_t> bounds = SplitColumns(index + indptr[0], count, threads);
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense, columns, out, columns, columns, far},
+    ScatterProduct(DotCall<T>{indptr, index, values, 0, rows, dense, columns, out, columns, columns, far, numbers, bytes},
                    bounds[static_cast<size_t>(begin)], bounds[static_cast<size_t>(end)], sorted);
   });
 }
@@ -390,12 +396,13 @@ void Product::Store(const Matrix& right, const TBlob& out, bool transpose_out) c
     const int64_t n = right.columns;
     const Csr<T> csr = Elements<T>(right);
     const T* const dense = static_cast<const T*>(right.data);
+    const NarrowColumns narrow = n == 1 && right.all ? NarrowColumnsOf(csr_) : NarrowColumns();
     Into<T>(args_, out.dptr, out.dtype, rows_ * n, [&](T* target) {
       T* const to = transpose_out && n > 1 && rows_ > 1 ? Take<T>(args_, rows_ * n) : target;
       if (transposed_)
-        Scatter(args_, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, n, rows_, to);
+        Scatter(args_, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, n, rows_, to, narrow);
       else
-        Gather(args_, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, n, to);
+        Gather(args_, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, n, to, narrow);
       if (to != target) Transpose(to, rows_, n, target);
     });
   });

@@ -297,7 +297,7 @@ TEST(DistSparse, StoragesThatDifferAreAnError) {
       });
       if (worker == 0) return;  // it has the first value
       if (servers == 0) {
-        EXPECT_NE(error.find("accepted: the same size, dtype and storage"), std::string::npos) << error;
+        EXPECT_NE(error.find("accepted: the same shape, dtype and storage"), std::string::npos) << error;
       } else {
         EXPECT_NE(error.find("storage type row_sparse on worker 0, and default on worker 1"), std::string::npos) << error;
         cluster.job(1)->Barrier(0);  // the other's init ends with it

@@ -479,3 +479,23 @@ def test_a_job_that_is_killed_goes_on_as_if_it_had_not_been(tmp_path, servers):
             break
     assert "worker 0 " + result in text and "worker 1 " + result in text, output
     assert starts == sorted(starts) and starts[-1] > 0, output
+
+
+@jobs
+def test_workers_without_servers_say_different_shapes(tmp_path):
+    """Sizes alone were compared: the values of workers with other shapes were mixed."""
+    lines, _ = run_job(tmp_path, 2, 0, """
+def said(key, mine):
+    value, out = nd.ones(mine), nd.zeros(mine)
+    text = error_of(lambda: (kv.init(key, value), kv.pull(key, out=out), out.wait_to_read()))
+    return text, error_of(lambda: (kv.pushpull(key, value, out=out), out.wait_to_read()))
+first, later = said('a', (2, 6) if kv.rank else (3, 4))      # worker 0 gives its value and goes on
+say(all("different arrays" in t and "(2, 6)" in t and "(3, 4)" in t for t in ((first, later) if kv.rank else (later,))) or (first, later))
+first, later = said('b', (2, 1, 3, 1, 1) if kv.rank else (1, 2, 3, 1, 1))
+say('different arrays' in later or later)
+value = nd.ones((3, 20000))
+kv.init('c', value)
+kv.pushpull('c', value, out=value)
+say(value.asnumpy().sum())
+""")
+    assert lines == {w: ["True", "True", "120000.0"] for w in range(2)}

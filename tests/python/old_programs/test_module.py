@@ -503,3 +503,21 @@ def test_initializers_by_name():
         weights(3)
     with pytest.raises(Exception, match="xavier"):
         weights("xavir")
+
+
+def test_a_shared_module_has_all_parameters():
+    """Those that it lacked stayed zeros, and get_params was a KeyError. 1.9.1 refuses it, too."""
+    def network(wide):
+        hidden = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=4, name='fc1')
+        hidden = mx.sym.FullyConnected(hidden, num_hidden=4, name='extra') if wide else hidden
+        return mx.sym.FullyConnected(hidden, num_hidden=2, name='fc2')
+    shared = mx.mod.Module(network(False), label_names=None)
+    shared.bind([('data', (2, 3))])
+    shared.init_params()
+    wide = mx.mod.Module(network(True), label_names=None)
+    with pytest.raises(ValueError, match='extra_weight, extra_bias'):
+        wide.bind([('data', (2, 3))], shared_module=shared)
+    assert not wide.binded and not wide.params_initialized
+    narrow = mx.mod.Module(network(False), label_names=None)
+    narrow.bind([('data', (5, 3))], shared_module=shared)
+    assert sorted(narrow.get_params()[0]) == ['fc1_bias', 'fc1_weight', 'fc2_bias', 'fc2_weight']

@@ -156,3 +156,36 @@ def test_errors_name_what_does_not_fit():
     x = sparse(np.ones((4, 3), "float32"), "csr")
     with pytest.raises(ValueError, match=r"\[dot\].*\(4, ?3\).*\(4, ?2\)"):
         mx.nd.dot(x, mx.nd.ones((4, 2)))
+
+
+@pytest.mark.parametrize("columns", [500, 70_000])
+def test_large_products_follow_the_matrix(columns):
+    """Copies of the columns that products of large matrices keep go when the matrix changes."""
+    rng = np.random.RandomState(0)
+    rows, each = 1500, 200
+
+    def random_csr():
+        index = np.sort(rng.rand(rows, columns if columns < 1000 else 1000)
+                        .argpartition(each, axis=1)[:, :each], axis=1)
+        index = index * (columns // 1000) + columns % 7 if columns > 1000 else index
+        values = rng.uniform(-1, 1, rows * each).astype("float32")
+        return values, index.reshape(-1).astype("int64"), np.arange(rows + 1) * each
+
+    def expected(parts, right, transposed):
+        values, index, ends = parts
+        row = np.repeat(np.arange(rows), np.diff(ends))
+        to, source = (index, row) if transposed else (row, index)
+        size = columns if transposed else rows
+        return np.bincount(to, values * right[source], size)
+
+    first, second = random_csr(), random_csr()
+    matrix = mx.nd.sparse.csr_matrix(first, shape=(rows, columns))
+    change = mx.nd.sparse.csr_matrix(second, shape=(rows, columns))
+    for parts in first, second:
+        for transposed in (False, True) * 3:
+            right = rng.uniform(-1, 1, rows if transposed else columns).astype("float32")
+            got = mx.nd.dot(matrix, mx.nd.array(right.reshape(-1, 1)), transpose_a=transposed,
+                            forward_stype="default")
+            np.testing.assert_allclose(got.asnumpy()[:, 0], expected(parts, right, transposed),
+                                       rtol=1e-4, atol=1e-4)
+        matrix[:] = change

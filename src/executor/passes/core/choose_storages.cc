@@ -5,7 +5,7 @@
 #include "executor/passes/core/passes.h"
 #include "mxnet/env.h"
 #include "operator/nodes/graph_operators.h"
-#include "operator/record/sparse_form.h"
+#include "operator/record/infers_storage.h"
 
 namespace mxnet {
 namespace {
@@ -60,7 +60,8 @@ class StorageChooser {
     for (const NodeEntry& e : original->inputs) in.push_back(Of(e));
     for (int i = 0; i < count; ++i) {
       const auto wish = wishes_.find(EntryKey(original.get(), static_cast<uint32_t>(i)));
-      if (wish != wishes_.end()) out[static_cast<size_t>(i)] = wish->second;
+      // What makes something else of a wish than inference later says gets none.
+      if (wish != wishes_.end() && !original->op()->trait<InfersStorage>()) out[static_cast<size_t>(i)] = wish->second;
     }
     const StorageWay way = InferStorage(*original->attrs, in, &out);
     for (int i = 0; i < count; ++i) made_[EntryKey(original.get(), static_cast<uint32_t>(i))] = out[static_cast<size_t>(i)];

@@ -212,6 +212,7 @@ int KeepCasts(PassGraph* g, PassContext* context);
 /* Gelu (inference) and attention (early in training, late in inference) written out become one
  * operator each. */
 int FuseGelu(PassGraph* g, PassContext* context);
+int FuseSwish(PassGraph* g, PassContext* context);
 int FuseAttention(PassGraph* g, PassContext* context);
 
 /*

@@ -27,6 +27,14 @@ constexpr int64_t kManyChannels = 16;
 /* Of a convolution's weight. */
 bool WithWindow(const Shape& s) { return s.ndim() >= 3 && s.Prod(2, s.ndim()) > 1; }
 
+/* Of a tensor that is repeated over one of `ndim` dimensions. */
+bool SameBytes(const Shape& s, int ndim) {
+  const auto size = [&](int d) { return d < ndim - s.ndim() ? 1 : s[d - (ndim - s.ndim())]; };
+  int64_t places = 1;
+  for (int d = 2; d < ndim; ++d) places *= size(d);
+  return size(1) == 1 || places == 1;
+}
+
 bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 
 // On a GPU, convolutions on tensor cores want channels last; others are as fast on planes.
@@ -131,6 +139,21 @@ class LayoutChooser {
     c->out_last = alike;
   }
 
+  // The same where inputs are repeated, if these are the same bytes in both layouts.
+  void ChooseForBroadcast(const NodePtr& original, Choice* c) {
+    const Shape& shape = info_.shape({original, 0, 0});
+    bool fits = c->image_out[0];
+    for (size_t i = 0; i < c->inputs.size(); ++i) {
+      const Shape& own = tensors_.at(c->inputs[i]).shape;
+      fits = fits && (own == shape ? c->image_in[i] : SameBytes(own, shape.ndim()));
+    }
+    for (size_t i = 0; i < c->inputs.size(); ++i)
+      if (c->image_in[i] && tensors_.at(c->inputs[i]).shape == shape)
+        c->inputs[i] = Convert(c->inputs[i], fits ? Layout::kChannelsLast : Layout::kPlain);
+    c->out_last = fits;
+    if (!fits) ConvertImages(c, Layout::kPlain);
+  }
+
   NodePtr Choose(const NodePtr& renewed, const NodePtr& original) {
     keep_.push_back(renewed);
     if (renewed->is_variable()) {
@@ -162,6 +185,8 @@ class LayoutChooser {
     } else if (any && op.layout == LayoutRule::kChannelsLast && !as_given) {
       ConvertImages(&c, Layout::kChannelsLast);
       c.out_last = true;
+    } else if (any && op.layout == LayoutRule::kBroadcast) {
+      ChooseForBroadcast(original, &c);
     } else if (any && op.layout == LayoutRule::kAgnostic) {
       ChooseForAgnostic(op, original, &c);
     } else if (any) {

@@ -46,6 +46,7 @@ bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) 
   for (int i = 0; i < n.num_inputs(); ++i) {
     const Shape& s = info.types[info.g.eid(info.g.nodes[id].inputs[i])].shape;
     if (op.layout == LayoutRule::kAgnostic && s != result) return false;
+    if (op.layout == LayoutRule::kBroadcast && s.ndim() != result.ndim() && s.Size() != 1) return false;
     if (!ReadsByExample(n, i, s)) continue;
     if (s[0] != result[0]) return false;
     any = true;
@@ -53,6 +54,7 @@ bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) 
   if (!any) return false;
   switch (op.layout) {
     case LayoutRule::kAgnostic:
+    case LayoutRule::kBroadcast:
     case LayoutRule::kImages: return true;
     case LayoutRule::kChannelsLast: return !WorksAlongBatch(n, result.ndim());
     case LayoutRule::kPlain: return op.trait<LayoutConversion>() != nullptr;

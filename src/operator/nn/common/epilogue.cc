@@ -18,9 +18,10 @@ struct Name {
   int numbers;
 };
 const Name kNames[] = {
-    {EpilogueKind::kRelu, "relu", 0},         {EpilogueKind::kSigmoid, "sigmoid", 0}, {EpilogueKind::kTanh, "tanh", 0},
-    {EpilogueKind::kSoftRelu, "softrelu", 0}, {EpilogueKind::kGelu, "gelu", 0},       {EpilogueKind::kLeaky, "leaky", 1},
-    {EpilogueKind::kElu, "elu", 1},           {EpilogueKind::kClip, "clip", 2},       {EpilogueKind::kHardSigmoid, "hard_sigmoid", 2}};
+    {EpilogueKind::kRelu, "relu", 0},         {EpilogueKind::kSigmoid, "sigmoid", 0},     {EpilogueKind::kTanh, "tanh", 0},
+    {EpilogueKind::kSoftRelu, "softrelu", 0}, {EpilogueKind::kGelu, "gelu", 0},           {EpilogueKind::kLeaky, "leaky", 1},
+    {EpilogueKind::kElu, "elu", 1},           {EpilogueKind::kClip, "clip", 2},           {EpilogueKind::kHardSigmoid, "hard_sigmoid", 2},
+    {EpilogueKind::kSilu, "silu", 1},         {EpilogueKind::kHardSwish, "hard_swish", 2}};
 
 }  // namespace
 
@@ -95,6 +96,8 @@ void ApplyPost(const EpilogueOp& post, const float* x, float* y, int64_t n) {
     case EpilogueKind::kElu: return activation(kActElu);
     case EpilogueKind::kClip: return row(pointwise::k_clip);
     case EpilogueKind::kHardSigmoid: return row(pointwise::k_hard_sigmoid);
+    case EpilogueKind::kSilu: return row(pointwise::k_silu);
+    case EpilogueKind::kHardSwish: return row(pointwise::k_hard_swish);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -75,13 +76,16 @@ void Forward(KernelArgs& args) {
       << Named(*args.attrs) << "data of shape " << x.shape << "; accepted: filters in multiples of 16";
   // The packed weights of both lie beside each other, and change when either does.
   const int64_t size = RoundUp(PackedSize(expand), 16);
-  const uint64_t version = second < args.in_versions.size() ? args.in_versions[second] : 0,
-                 form = (version << 8 | static_cast<uint64_t>(CurrentCpuLevel())) ^ uint64_t { 1 } << 62;
-  const float* packed = KeptWeights(args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise), [&](float* to) {
-    args.NeedWeights(depthwise.weight.ptr);
-    PackWeights(expand, to);
-    PackDepthwise(depthwise, to + size);
-  });
+  const uint64_t form = static_cast<uint64_t>(CurrentCpuLevel()) ^ uint64_t { 1 } << 62;
+  const float* packed = KeptWeights(
+      args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise),
+      [&](float* to) {
+        args.NeedWeights(depthwise.weight.ptr);
+        PackWeights(expand, to);
+        PackDepthwise(depthwise, to + size);
+        args.DoneWithWeights(depthwise.weight.ptr);
+      },
+      second);
   ExpandDepthwiseRun(expand, depthwise, packed, packed + size, args.workspace);
   if (y_planes) Swap(static_cast<const float*>(depthwise.dst.ptr), b.batch, b.OutSize(), b.channels, y.data<float>());
 }
@@ -131,6 +135,7 @@ Op& WithParser(Op& op) {
         })
         .set_infer_shape(InferShape)
         .set_dtypes({kFloat32})
+        .set_trait(AsksForWeights{0b1110})
         .set_images({0b1, 0b1, 0b1})
         .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
           return 2.0 * static_cast<double>(a.get<ExpandDepthwiseParam>().num_filter) * static_cast<double>(in[0].Size()) +

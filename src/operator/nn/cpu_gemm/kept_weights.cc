@@ -8,11 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace nn {
@@ -118,6 +120,25 @@ uint64_t Hash(const float* data, int64_t size) {
  */
 class Blocks {
  public:
+  /* By what they were made of. */
+  struct Origin {
+    uint64_t identity, form;
+    int64_t size;
+    bool operator==(const Origin& o) const { return identity == o.identity && form == o.form && size == o.size; }
+  };
+  std::shared_ptr<const Block> Find(const Origin& origin) {
+    std::lock_guard<ForkMutex> lock(mutex_);
+    const auto it = by_origin_.find(origin);
+    return it == by_origin_.end() ? nullptr : it->second.lock();
+  }
+  void Put(const Origin& origin, const std::shared_ptr<const Block>& block) {
+    std::lock_guard<ForkMutex> lock(mutex_);
+    if (by_origin_.size() >= prune_origins_at_) {
+      for (auto it = by_origin_.begin(); it != by_origin_.end();) it = it->second.expired() ? by_origin_.erase(it) : std::next(it);
+      prune_origins_at_ = 2 * by_origin_.size() + 64;
+    }
+    by_origin_[origin] = block;
+  }
   std::shared_ptr<const Block> Share(std::shared_ptr<Block> made) {
     const uint64_t hash = Hash(made->Aligned(), made->size);
     std::shared_ptr<const Block> found;  // released, if it is the last to hold its block, after the lock
@@ -139,16 +160,40 @@ class Blocks {
 
  private:
   ForkMutex mutex_{ForkLevel::kOperator};
+  struct OriginHash {
+    size_t operator()(const Origin& o) const {
+      return static_cast<size_t>((o.identity * 0x9e3779b97f4a7c15u ^ o.form) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(o.size));
+    }
+  };
   std::unordered_multimap<uint64_t, std::weak_ptr<const Block>> by_hash_;
-  size_t prune_at_ = 64;
+  std::unordered_map<Origin, std::weak_ptr<const Block>, OriginHash> by_origin_;
+  size_t prune_at_ = 64, prune_origins_at_ = 64;
 };
 Blocks* const g_blocks = new Blocks();  // made at load, and there as long as the last worker
 
 struct KeptState : OpState {
   const void* source = nullptr;
-  uint64_t version = 0, form = 0;
+  uint64_t version = 0, version_beside = 0, form = 0;
   std::shared_ptr<const Block> block;
 };
+
+/* Of what a node makes of the weights; 0: not known. Parameters say how they are read. */
+uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
+  if (!args.plan_weights) return 0;
+  uint64_t identity = 1;
+  const auto mix = [&identity](uint64_t more) {
+    identity = (identity ^ more) * 0x9e3779b97f4a7c15u;
+    identity ^= identity >> 29;
+  };
+  for (const void* weights : {source, beside < 0 ? source : args.in[beside].dptr}) {
+    const uint64_t own = args.plan_weights->Identity(weights);
+    if (own == 0) return 0;
+    mix(own);
+  }
+  mix(std::hash<std::string>()(args.attrs->op->name));
+  for (const auto& kv : args.attrs->dict) mix(std::hash<std::string>()(kv.first)), mix(std::hash<std::string>()(kv.second));
+  return identity | 1;
+}
 
 }  // namespace
 
@@ -157,7 +202,7 @@ bool KeepsWeights(const KernelArgs& args, int weight_input) {
 }
 
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill) {
+                         const std::function<void(float*)>& fill, int beside) {
   if (!KeepsWeights(args, weight_input)) {
     args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
@@ -169,16 +214,22 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     state = new KeptState();
     args.state->reset(state);
   }
-  const uint64_t version = args.in_versions[weight_input];
-  if (state->block && state->source == source && state->version == version && state->form == form && state->block->size == size)
+  const uint64_t version = args.in_versions[weight_input], version_beside = beside < 0 ? 0 : args.in_versions[beside];
+  if (state->block && state->source == source && state->version == version && state->version_beside == version_beside &&
+      state->form == form && state->block->size == size)
     return state->block->Aligned();
   state->block.reset();
-  auto made = std::make_shared<Block>(size);
-  args.NeedWeights(source);
-  fill(made->Aligned());
-  args.DoneWithWeights(source);
-  state->block = g_blocks->Share(std::move(made));
-  state->source = source, state->version = version, state->form = form;
+  const Blocks::Origin origin{IdentityOf(args, source, beside), form, size};
+  if (origin.identity) state->block = g_blocks->Find(origin);
+  if (!state->block) {
+    auto made = std::make_shared<Block>(size);
+    args.NeedWeights(source);
+    fill(made->Aligned());
+    args.DoneWithWeights(source);
+    state->block = g_blocks->Share(std::move(made));
+    if (origin.identity) g_blocks->Put(origin, state->block);
+  }
+  state->source = source, state->version = version, state->version_beside = version_beside, state->form = form;
   return state->block->Aligned();
 }
 

@@ -74,6 +74,8 @@ void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post
     case EpilogueKind::kElu: after.append_eltwise(A::eltwise_elu, post.a, 0.f); break;
     case EpilogueKind::kClip: after.append_eltwise(A::eltwise_clip, post.a, post.b); break;
     case EpilogueKind::kHardSigmoid: after.append_eltwise(A::eltwise_hardsigmoid, post.a, post.b); break;
+    case EpilogueKind::kSilu: after.append_eltwise(A::eltwise_swish, post.a, 0.f); break;
+    case EpilogueKind::kHardSwish: after.append_eltwise(A::eltwise_hardswish, post.a, post.b); break;
   }
   attr->set_post_ops(after);
 }

@@ -105,6 +105,9 @@
 #define MXNET_UNARY_PARAM(ROW)                                                                                                    \
   ROW(clip, I, x > q ? q : x < p ? p : x, XG, x < p ? T(0) : x > q ? T(0) : T(1))                                                 \
   ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG, y > T(0) ? (y < T(1) ? p : T(0)) : T(0)) \
+  ROW(silu, F, x * sigmoid(p * x), X, sigmoid(p * x) * (T(1) + p * x * (T(1) - sigmoid(p * x))))                                   \
+  ROW(hard_swish, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? x : x * (p * x + q), X,                                      \
+      p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : T(2) * p * x + q)                                                       \
   ROW(smooth_l1, F, abs(x) * p * p < T(1) ? T(0.5) * x * x * p * p : abs(x) - T(0.5) / (p * p), X,                                \
       abs(x) * p * p >= T(1) ? sign(x) : x * p * p)                                                                               \
   ROW(quadratic, F, (p * x + q) * x + r, X, T(2) * p * x + q)                                                                       \

@@ -1,0 +1,2 @@
+/* dmlc::optional, for programs that include dmlc-core's header, which MXNet 1.9.1 brought along. */
+#include "mxnet-cpp/optional.h"

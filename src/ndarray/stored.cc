@@ -1,0 +1,102 @@
+#include "ndarray/stored.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+#include "base/round_up.h"
+#include "base/threads/fork_guard.h"
+#include "mxnet/engine.h"
+
+namespace mxnet {
+namespace {
+
+ForkMutex* const g_stored = new ForkMutex(ForkLevel::kNDArray);
+
+/* Address space; on the boundary of a huge page where one fits in. */
+void* Reserve(size_t bytes) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), length = RoundUp(bytes, page), spare = bytes >= kHugePage ? kHugePage : 0;
+  void* raw = mmap(nullptr, length + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) throw std::bad_alloc();
+  if (spare == 0) return raw;
+  char* begin = static_cast<char*>(raw);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
+  if (before > 0) munmap(begin, before);
+  munmap(begin + before + length, spare - before);
+  madvise(begin + before, length, MADV_HUGEPAGE);
+  return begin + before;
+}
+
+void Unmap(void* memory, size_t bytes) { munmap(memory, RoundUp(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)))); }
+
+constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+StoredContents::StoredContents() : id_(NextId()) {}
+
+NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents) {
+  TBlob blob;
+  blob.shape = shape;
+  blob.dtype = dtype;
+  const size_t bytes = blob.Bytes();
+  if (bytes < kLeastGivenBack) {
+    NDArray array(shape, Context::CPU(), dtype);
+    const std::unique_ptr<char[]> read(new char[bytes]);
+    contents->Read(read.get());
+    array.SyncCopyFromCPU(read.get(), bytes);
+    contents->filled_ = true;
+    contents->version_ = array.version();
+    array.chunk()->stored = std::move(contents);
+    return array;
+  }
+  void* const memory = blob.dptr = Reserve(bytes);
+  NDArray array(blob, [memory, bytes] { Unmap(memory, bytes); });
+  contents->version_ = array.version();
+  array.chunk()->stored = std::move(contents);
+  array.chunk()->delayed = true;
+  return array;
+}
+
+uint64_t StoredIn(const NDArray& array) {
+  const StoredContents* stored = array.chunk()->stored.get();
+  return stored && array.byte_offset() == 0 && array.version() == stored->version_ ? stored->id_ : 0;
+}
+
+void FillStored(Chunk* chunk) {
+  if (!chunk->is_delayed()) return;
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  StoredContents& stored = *chunk->stored;
+  if (!stored.filled_) stored.Read(chunk->handle.dptr);
+  stored.filled_ = true;
+  __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
+}
+
+bool HoldStored(Chunk* chunk) {
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  if (!chunk->is_delayed()) return false;
+  StoredContents& stored = *chunk->stored;
+  if (!stored.filled_) stored.Read(chunk->handle.dptr);
+  stored.filled_ = true;
+  ++stored.holders_;
+  return true;
+}
+
+void ReleaseStored(Chunk* chunk) {
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  StoredContents& stored = *chunk->stored;
+  if (--stored.holders_ > 0 || !chunk->is_delayed()) return;
+  stored.filled_ = false;
+  madvise(chunk->handle.dptr, chunk->bytes, MADV_DONTNEED);
+}
+
+}  // namespace mxnet

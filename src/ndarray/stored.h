@@ -1,0 +1,55 @@
+/*
+ * Arrays of the CPU whose contents lie somewhere else, in a file for example: their memory is
+ * filled when somebody first reads it. Kernels that need weights until they have them in a form of
+ * their own (PlanWeights) hold them meanwhile, and the pages go when nobody does. Anybody else
+ * who reads or writes such an array makes it one like others, for good.
+ *
+ * THREADS  everything may be called from any thread.
+ */
+#ifndef MXNET_NDARRAY_STORED_H_
+#define MXNET_NDARRAY_STORED_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "mxnet/ndarray.h"
+
+namespace mxnet {
+
+class StoredContents {
+ public:
+  StoredContents();
+  virtual ~StoredContents() = default;
+  StoredContents(const StoredContents&) = delete;
+  StoredContents& operator=(const StoredContents&) = delete;
+  /* Writes all bytes. They are the same each time. */
+  virtual void Read(void* to) const = 0;
+  /* No other contents have it. */
+  uint64_t id() const { return id_; }
+
+ private:
+  const uint64_t id_;
+  uint64_t version_ = 0;  // of the array, while nobody has written it
+  int holders_ = 0;
+  bool filled_ = false;
+  friend NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
+  friend uint64_t StoredIn(const NDArray& array);
+  friend void FillStored(Chunk* chunk);
+  friend bool HoldStored(Chunk* chunk);
+  friend void ReleaseStored(Chunk* chunk);
+};
+
+/* Small ones are filled at once. REQUIRES: some elements. */
+NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
+/* The number of the contents that all of the array's memory has, filled or not; 0: it has none, or
+ * somebody has written it. */
+uint64_t StoredIn(const NDArray& array);
+/* For those that may keep it: the contents are there from now on. */
+void FillStored(Chunk* chunk);
+/* The contents are there until ReleaseStored. False: they stay anyway. */
+bool HoldStored(Chunk* chunk);
+/* REQUIRES: HoldStored gave true. */
+void ReleaseStored(Chunk* chunk);
+
+}  // namespace mxnet
+#endif  // MXNET_NDARRAY_STORED_H_

@@ -1,0 +1,437 @@
+#include "onnx/convert/integers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "onnx/builder.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+bool IsBytes(const Value& v) { return v.kind == Value::kTensor && (v.dtype() == kInt8 || v.dtype() == kUint8); }
+
+Value One(const Call& c, const Value& v) { return v.kind == Value::kNone || v.size() != 1 ? v : c.Reshape(v, Shape(0)); }
+
+/* A scale and a zero point that are known and one number each. */
+bool KnownSteps(const Quantity& q, double* scale, double* zero) {
+  *zero = 0;
+  return q.scale.kind == Value::kTensor && q.scale.dtype() == kFloat32 && IsNumber(q.scale, scale) && *scale > 0 && std::isfinite(*scale) &&
+         (q.zero.kind == Value::kNone || IsNumber(q.zero, zero));
+}
+
+/* One number of float32, and one zero point of a byte or int32, known or not. */
+bool OneStep(const Quantity& q) {
+  const auto& z = q.zero;
+  return (q.scale.kind == Value::kNone || (q.scale.dtype() == kFloat32 && q.scale.size() == 1)) &&
+         (z.kind == Value::kNone || (z.size() == 1 && (IsBytes(z) || z.dtype() == kInt32)));
+}
+
+void PutSteps(const char* prefix, double scale, double zero, AttrDict* attrs) {
+  (*attrs)[prefix + std::string("_scale")] = Text(scale);
+  (*attrs)[prefix + std::string("_zero")] = Text(static_cast<int64_t>(zero));
+}
+
+void PutBounds(double low, double high, AttrDict* attrs) {
+  if (std::isfinite(low)) (*attrs)["low"] = Text(low);
+  if (std::isfinite(high)) (*attrs)["high"] = Text(high);
+}
+
+/* The result's form as parameters; false: it is not known. */
+bool PutResult(const Quantity& y, int dtype, AttrDict* attrs) {
+  double scale, zero;
+  if (!y.given()) return (*attrs)["out_type"] = "float32", true;
+  if (!KnownSteps(y, &scale, &zero) || (dtype != kInt8 && dtype != kUint8)) return false;
+  PutSteps("out", scale, zero, attrs);
+  (*attrs)["out_type"] = DTypeName(dtype);
+  return true;
+}
+
+/* A weight as int8: numbers, or their sum with `rest`; else with zero points, int32. */
+struct SignedNumbers {
+  Value numbers, rest, zero;
+};
+
+/*
+ * Bytes without sign are moved by 128. A zero point goes into the numbers where these stay bytes;
+ * else what does not fit is a second weight.
+ */
+SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
+  SignedNumbers s;
+  Value zero = w.zero;
+  s.numbers = w.numbers;
+  MakeSigned(c, &s.numbers, &zero);
+  if (IsZero(zero)) return s;
+  const Value wide = c.Cast(zero, kInt32);
+  s.zero = c.Reshape(wide, Shape{wide.size()});
+  if (!s.zero.known()) return s;
+  Sizes dims(static_cast<size_t>(s.numbers.ndim()), 1), all;
+  dims[0] = wide.size();
+  const Value moved = Sub(c, c.Cast(s.numbers, kInt32), c.Reshape(wide, Shape(dims)));
+  for (int i = 0; i < moved.ndim(); ++i) all.push_back(i);
+  const int64_t least = IntegersOf(Reduce(c, "min", moved, all, false))[0], most = IntegersOf(Reduce(c, "max", moved, all, false))[0];
+  if (most > 127 + 127) return s;
+  const Value cut = least < -128 || most > 127 ? Clip(c, moved, -128, 127) : moved;
+  s.numbers = c.Cast(cut, kInt8), s.zero = Value();
+  if (least < -128 || most > 127) s.rest = c.Cast(Sub(c, moved, cut), kInt8);
+  return s;
+}
+
+/* Are operands of the kinds that operators on integers take? */
+bool AreIntegers(const LayerForm& f) {
+  const Value& w = f.w.numbers;
+  if (!IsBytes(f.x.numbers) || !IsBytes(w) || !w.known() || w.ndim() < 2 || w.size() == 0 || f.x.numbers.size() == 0 || !OneStep(f.x))
+    return false;
+  const int64_t filters = w.shape()[0];
+  const auto each = [&](const Value& v) { return v.kind == Value::kNone || v.size() == 1 || (v.ndim() == 1 && v.size() == filters); };
+  if (!each(f.w.scale) || !each(f.w.zero) || (f.w.zero.kind != Value::kNone && !IsBytes(f.w.zero))) return false;
+  if (f.w.given() && f.w.scale.dtype() != kFloat32) return false;
+  return f.bias.kind == Value::kNone || (f.bias.size() == filters && f.bias.dtype() == kFloat32);
+}
+
+/* Operands and parameters that both layers have; false: there is no operator for the form. */
+bool PutLayer(const Call& c, const LayerForm& f, const SignedNumbers& w, std::vector<Value>* operands, AttrDict* attrs) {
+  if (f.sums)
+    (*attrs)["out_type"] = "int32";
+  else if (!PutResult(f.y, f.dtype, attrs))
+    return false;
+  double scale, zero;
+  if (f.addend.given()) {
+    if (!IsBytes(f.addend.numbers) || !f.y.given() || !KnownSteps(f.addend, &scale, &zero)) return false;
+    (*attrs)["with_addend"] = "True";
+    (*attrs)["addend_type"] = DTypeName(f.addend.numbers.dtype());
+    PutSteps("addend", scale, zero, attrs);
+  }
+  if (f.between.given()) {
+    if (!KnownSteps(f.between, &scale, &zero)) return false;
+    (*attrs)["between_type"] = DTypeName(DTypeOf(f.between, kUint8));
+    PutSteps("between", scale, zero, attrs);
+    (*attrs)["bias_last"] = Text(f.bias_last);
+  }
+  PutBounds(f.low, f.high, attrs);
+  const int64_t filters = w.numbers.shape()[0];
+  (*attrs)["num_filter"] = Text(filters);
+  const auto flat = [&](const Value& v) {
+    return v.kind == Value::kNone ? c.Filled(Shape{1}, kFloat32, 1) : c.Reshape(v, Shape{v.size()});
+  };
+  const Value steps = !f.w.given() ? flat(f.x.scale) : !f.x.given() ? flat(f.w.scale) : Mul(c, flat(f.x.scale), flat(f.w.scale));
+  const Value bias = f.bias.kind == Value::kNone ? c.Filled(Shape{filters}, kFloat32, 0) : c.Reshape(f.bias, Shape{filters});
+  const Value x_zero = f.x.zero.kind == Value::kNone ? c.Filled(Shape{1}, kInt32, 0) : f.x.zero;
+  *operands = {f.x.numbers, w.numbers, steps, x_zero, bias};
+  if (w.zero.kind != Value::kNone) operands->push_back(w.zero), (*attrs)["with_weight_zero"] = "True";
+  if (f.addend.given()) operands->push_back(f.addend.numbers);
+  if (f.more.kind != Value::kNone) {
+    operands->push_back(f.more);
+    (*attrs)["with_addend"] = "True", (*attrs)["addend_type"] = DTypeName(f.more.dtype());
+  }
+  return true;
+}
+
+Value Layer(const Call& c, const char* op, const LayerForm& f, const AttrDict& window) {
+  if (!AreIntegers(f)) return Value();
+  SignedNumbers w = SignedWeight(c, f.w);
+  std::vector<Value> operands;
+  AttrDict attrs = window;
+  if (w.rest.kind == Value::kNone) return PutLayer(c, f, w, &operands, &attrs) ? c.Op(op, operands, attrs) : Value();
+  // The products with both weights one after the other, and the rest of the form in floats.
+  LayerForm part;
+  part.x = f.x, part.w = f.w, part.sums = f.sums;
+  if (!PutLayer(c, part, w, &operands, &attrs)) return Value();
+  const Value first = c.Op(op, operands, attrs);
+  w.numbers = w.rest, part.more = first;
+  const bool whole = !f.y.given() && !f.addend.given() && !f.between.given() && f.more.kind == Value::kNone;
+  if (whole) part.low = f.low, part.high = f.high;
+  if (!f.bias_last) part.bias = f.bias;
+  attrs = window;
+  if (!PutLayer(c, part, w, &operands, &attrs)) return Value();
+  const Value y = c.Op(op, operands, attrs);
+  if (whole || f.sums) return y;
+  Value bias;
+  if (f.bias_last && f.bias.kind != Value::kNone)
+    bias = y.ndim() > 2 && std::string(op) == "_integer_convolution" ? AlongAxis(c, f.bias, 1, y.ndim()) : f.bias;
+  return FinishFloats(c, f, y, bias);
+}
+
+}  // namespace
+
+Quantity ReadQuantity(const Call& c, int first) { return {c.in(first), OptionalInput(c, first + 1), OptionalInput(c, first + 2)}; }
+Quantity ReadSteps(const Call& c, int first) { return {Value(), OptionalInput(c, first), OptionalInput(c, first + 1)}; }
+int DTypeOf(const Quantity& y, int otherwise) { return y.zero.kind == Value::kNone ? otherwise : y.zero.dtype(); }
+
+Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups) {
+  return Layer(c, "_integer_convolution", f,
+               {{"kernel", Text(window.kernel)},
+                {"stride", Text(window.stride)},
+                {"dilate", Text(window.dilate)},
+                {"pad", Text(window.before)},
+                {"pad_end", Text(window.after)},
+                {"num_group", Text(groups)}});
+}
+
+Value IntegerDense(const Call& c, const LayerForm& f) {
+  return f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 ? Value() : Layer(c, "_integer_dense", f, {});
+}
+
+Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype) {
+  return Quantized(c, y, One(c, steps.scale), One(c, steps.zero), dtype);
+}
+
+Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias) {
+  const bool has_bias = bias.kind != Value::kNone;
+  if (has_bias && !f.bias_last) y = Add(c, y, bias);
+  const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
+  if (f.between.given()) {
+    const Quantity b{StepsOf(c, y, f.between, DTypeOf(f.between, kUint8)), f.between.scale, f.between.zero};
+    y = floats(b);
+  }
+  if (has_bias && f.bias_last) y = Add(c, y, bias);
+  if (f.addend.given()) y = Add(c, y, floats(f.addend));
+  if (f.more.kind != Value::kNone) y = Add(c, y, f.more);
+  if (std::isfinite(f.low) || std::isfinite(f.high)) y = Clip(c, y, f.low, f.high);
+  return f.y.given() ? StepsOf(c, y, f.y, f.dtype) : y;
+}
+
+Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low,
+                  double high) {
+  const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
+  LayerForm rest;
+  rest.y = y, rest.dtype = dtype, rest.low = low, rest.high = high;
+  const char* op = multiply ? "multiply" : "add";
+  for (const bool first : {true, false}) {  // a known number: a function of the other
+    const Quantity &x = first ? b : a, &number = first ? a : b;
+    if (!number.numbers.known() || number.numbers.size() != 1 || number.numbers.ndim() > x.numbers.ndim() || !y.given()) continue;
+    LayerForm cut = rest;
+    cut.y = Quantity();
+    return FunctionInSteps(c, x, y, dtype,
+                           [&](const Value& v) { return FinishFloats(c, cut, Binary(c, op, v, c.Reshape(floats(number), Shape(0)))); });
+  }
+  AttrDict attrs;
+  double as, az, bs, bz;
+  if (IsBytes(a.numbers) && IsBytes(b.numbers) && a.numbers.size() > 0 && b.numbers.size() > 0 && KnownSteps(a, &as, &az) &&
+      KnownSteps(b, &bs, &bz) && y.given() && PutResult(y, dtype, &attrs)) {
+    const Shape shape = BroadcastOf(c, a.numbers.shape(), b.numbers.shape());
+    PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs), PutBounds(low, high, &attrs);
+    attrs["multiply"] = Text(multiply);
+    return c.Op("_integer_pair", {c.BroadcastTo(a.numbers, shape), c.BroadcastTo(b.numbers, shape)}, attrs);
+  }
+  return FinishFloats(c, rest, Binary(c, op, floats(a), floats(b)));
+}
+
+Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype) {
+  AttrDict attrs;
+  double scale, zero;
+  if (IsBytes(x.numbers) && x.numbers.size() > 0 && x.numbers.ndim() >= 3 && KnownSteps(x, &scale, &zero) && PutResult(y, dtype, &attrs)) {
+    attrs["scale"] = Text(scale), attrs["zero"] = Text(static_cast<int64_t>(zero));
+    return c.Op("_integer_mean", {x.numbers}, attrs);
+  }
+  Sizes axes;
+  for (int i = 2; i < x.numbers.ndim(); ++i) axes.push_back(i);
+  const Value mean = Mean(c, Dequantized(c, x.numbers, One(c, x.scale), One(c, x.zero)), axes, true);
+  return y.given() ? StepsOf(c, mean, y, dtype) : mean;
+}
+
+Value FunctionInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype, const std::function<Value(const Value&)>& f) {
+  const auto apply = [&](const Value& numbers) {
+    return StepsOf(c, f(Dequantized(c, numbers, One(c, x.scale), One(c, x.zero))), y, dtype);
+  };
+  const Quantity& q = x;
+  double number;
+  const bool known = (q.scale.known() && IsNumber(q.scale, &number)) && (q.zero.kind == Value::kNone || IsNumber(q.zero, &number));
+  const bool result_known = y.scale.known() && IsNumber(y.scale, &number) && (y.zero.kind == Value::kNone || IsNumber(y.zero, &number));
+  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 256 || !known || !result_known || (dtype != kInt8 && dtype != kUint8))
+    return apply(x.numbers);
+  uint8_t bytes[256];
+  for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
+  return c.Op("_integer_table", {x.numbers, apply(c.Tensor(Shape{256}, x.numbers.dtype(), bytes))});
+}
+
+// ---- nodes that take the place of others
+
+namespace {
+
+void ReadBounds(const Call& c, LayerForm* f) {
+  if (c.has_attr("low")) f->low = static_cast<double>(c.Attr("low", 0.0f));
+  if (c.has_attr("high")) f->high = static_cast<double>(c.Attr("high", 0.0f));
+}
+
+/* Does a weight have one number, or one for each filter? */
+bool AlongFilters(const Value& v, int64_t axis, int filter_axis) { return v.kind == Value::kNone || v.size() == 1 || axis == filter_axis; }
+
+/* The operands of a product in floats; without scales of their own the product has one. */
+struct WideOperands {
+  Value x, w;
+};
+
+WideOperands Widen(const Call& c, const LayerForm& f, int64_t axis) {
+  const auto wide = [&](const Quantity& q, const Value& scale, const Value& zero) {
+    if (f.x.given()) return Dequantized(c, q.numbers, scale, zero);
+    const Value numbers = c.Cast(q.numbers, kFloat32);
+    return zero.kind == Value::kNone ? numbers : Sub(c, numbers, c.Cast(zero, kFloat32));
+  };
+  const auto spread = [&](const Value& v) { return SpreadAlong(c, v, f.w.numbers.shape(), axis, 0); };
+  return {wide(f.x, One(c, f.x.scale), One(c, f.x.zero)), wide(f.w, f.x.given() ? spread(f.w.scale) : Value(), spread(f.w.zero))};
+}
+
+Value ScaledProduct(const Call& c, const LayerForm& f, const Value& y) { return f.x.given() ? y : Mul(c, y, f.w.scale); }
+
+LayerForm ReadLayer(const Call& c) {
+  LayerForm f;
+  f.x = ReadQuantity(c, 0), f.w = ReadQuantity(c, 3);
+  f.y = ReadSteps(c, 7);
+  if (c.has(9)) f.addend = ReadQuantity(c, 9);
+  f.between = ReadSteps(c, 12), f.more = OptionalInput(c, 14);
+  f.dtype = DTypeOf(f.y, kUint8);
+  ReadBounds(c, &f);
+  return f;
+}
+
+/* Is a bias one number for each of n entries of `axis` of a result of `rank` dimensions? */
+bool IsBias(const Value& bias, int64_t n, int axis, int rank) {
+  if (bias.size() != n || bias.ndim() > rank) return false;
+  for (int i = 0; i < bias.ndim(); ++i)
+    if (bias.shape()[i] != (i + rank - bias.ndim() == axis ? n : 1)) return false;
+  return n == 1 || bias.ndim() >= rank - axis;
+}
+
+/* `layer` with a sum behind it where that has the same shape; else the sum follows it. */
+Value OwnLayer(const Call& c, const LayerForm& f, LayerForm* own, const std::function<Value()>& layer) {
+  if (f.more.kind == Value::kNone) return layer();
+  own->more = Value(), own->low = LayerForm().low, own->high = LayerForm().high;
+  const Value alone = layer();
+  if (alone.kind == Value::kNone) return alone;
+  if (f.more.dtype() == kFloat32 && alone.shape() == f.more.shape()) {
+    own->more = f.more, own->low = f.low, own->high = f.high;
+    return layer();
+  }
+  LayerForm rest;
+  rest.more = f.more, rest.low = f.low, rest.high = f.high;
+  return FinishFloats(c, rest, alone);
+}
+
+void ConvertIntegerConv(Call& c) {
+  LayerForm f = ReadLayer(c);
+  const Value &x = f.x.numbers, &w = f.w.numbers;
+  CheckRank(c, 0, 3, 5);
+  CheckRank(c, 3, x.ndim(), x.ndim());
+  const int64_t groups = c.Attr("group", int64_t{1}), axis = c.Attr("weight_axis", int64_t{1});
+  const bool added = c.Attr("added", int64_t{0}) != 0;
+  if (groups < 1 || x.shape()[1] != w.shape()[1] * groups || w.shape()[0] % groups)
+    c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()) + ", and there are " + Text(groups) + " groups");
+  const Window window = ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
+  const Value bias = OptionalInput(c, 6);
+  const bool fits = bias.kind == Value::kNone || (added ? IsBias(bias, w.shape()[0], 1, x.ndim()) : bias.ndim() == 1);
+  if (fits && AlongFilters(f.w.scale, axis, 0) && AlongFilters(f.w.zero, axis, 0)) {
+    LayerForm own = f;
+    own.bias = bias;
+    const Value y = OwnLayer(c, f, &own, [&] { return IntegerConvolution(c, own, window, groups); });
+    if (y.kind != Value::kNone) return c.Out(y);
+  }
+  const WideOperands wide = Widen(c, f, axis);
+  const Value y = ScaledProduct(c, f, Convolve(c, wide.x, wide.w, added ? Value() : bias, window, groups));
+  c.Out(FinishFloats(c, f, y, added ? bias : Value()));
+}
+
+void ConvertIntegerDense(Call& c) {
+  LayerForm f = ReadLayer(c);
+  const bool transposed = c.Attr("transB", int64_t{0}) != 0;
+  int64_t axis = c.Attr("weight_axis", int64_t{1});
+  c.Attr("added", int64_t{0});
+  f.bias_last = f.between.given();
+  Quantity& w = f.w;
+  const Value& x = f.x.numbers;
+  const Value bias = OptionalInput(c, 6);
+  if (axis < 0) axis += w.numbers.ndim();
+  if (w.numbers.ndim() == 2 && x.ndim() >= 1) {
+    const int filter_axis = transposed ? 0 : 1;
+    const int64_t n = w.numbers.shape()[filter_axis];
+    const bool scalar_bias = bias.kind != Value::kNone && bias.size() == 1 && bias.ndim() <= x.ndim();
+    const bool fits = bias.kind == Value::kNone || scalar_bias || IsBias(bias, n, x.ndim() - 1, x.ndim());
+    if (fits && AlongFilters(w.scale, axis, filter_axis) && AlongFilters(w.zero, axis, filter_axis) &&
+        x.shape()[x.ndim() - 1] == w.numbers.shape()[1 - filter_axis]) {
+      LayerForm filters_first = f;
+      if (!transposed) filters_first.w.numbers = c.Transpose(w.numbers, {1, 0});
+      filters_first.bias = scalar_bias && n != 1 ? c.BroadcastTo(c.Reshape(bias, Shape{1}), Shape{n}) : bias;
+      const Value y = OwnLayer(c, f, &filters_first, [&] { return IntegerDense(c, filters_first); });
+      if (y.kind != Value::kNone) return c.Out(y);
+    }
+  }
+  const WideOperands wide = Widen(c, f, axis);
+  const Value y = ScaledProduct(c, f, c.Op("_npi_matmul", {wide.x, transposed ? c.Transpose(wide.w, {1, 0}) : wide.w}));
+  c.Out(FinishFloats(c, f, y, bias));
+}
+
+/* By an operator on integers; none: there is none for the form. */
+Value ProductOfTwo(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y) {
+  AttrDict attrs;
+  double as, az, bs, bz;
+  const Shape &left = a.numbers.shape(), &right = b.numbers.shape();
+  bool fits = IsBytes(a.numbers) && IsBytes(b.numbers) && left.ndim() >= 2 && left.ndim() == right.ndim() && left.Size() > 0 &&
+              right.Size() > 0 && left[left.ndim() - 1] == right[left.ndim() - 2];
+  for (int i = 0; fits && i < left.ndim() - 2; ++i) fits = left[i] == right[i];
+  if (!fits || !KnownSteps(a, &as, &az) || !KnownSteps(b, &bs, &bz) || !PutResult(y, DTypeOf(y, kUint8), &attrs)) return Value();
+  PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs);
+  return c.Op("_integer_matmul", {a.numbers, b.numbers}, attrs);
+}
+
+void ConvertIntegerMatMul(Call& c) {
+  const Quantity a = ReadQuantity(c, 0), b = ReadQuantity(c, 3), y = ReadSteps(c, 6);
+  const Value made = ProductOfTwo(c, a, b, y);
+  if (made.kind != Value::kNone) return c.Out(made);
+  const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
+  const Value product = MatMul(c, floats(a), floats(b));
+  c.Out(y.given() ? StepsOf(c, product, y, DTypeOf(y, kUint8)) : product);
+}
+
+void ConvertIntegerPair(Call& c) {
+  LayerForm f;
+  ReadBounds(c, &f);
+  const Quantity y = ReadSteps(c, 6);
+  c.Out(
+      PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, kUint8), f.low, f.high));
+}
+
+void ConvertIntegerMean(Call& c) {
+  CheckRank(c, 0, 3, 32);
+  const Quantity y = ReadSteps(c, 3);
+  c.Out(MeanInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, kUint8)));
+}
+
+/* Attribute chain: nodes one behind the other. */
+void ConvertIntegerFunction(Call& c) {
+  const GraphProto& chain = *c.GraphAttr("chain");
+  const Quantity y = ReadSteps(c, 3);
+  GraphBuilder at_once(c.builder()->ctx(), c.builder()->folded(), true);  // also LeakyReLU, some of whose kinds draw numbers
+  c.Out(FunctionInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, kUint8), [&](Value v) {
+    for (const NodeProto& n : chain.nodes) {
+      std::vector<Value> inputs;
+      for (const std::string& name : n.inputs) {
+        const auto known = std::find_if(chain.constants.begin(), chain.constants.end(), [&](const Constant& k) { return k.name == name; });
+        inputs.push_back(name.empty() ? Value() : known != chain.constants.end() ? Value(known->array) : v);
+      }
+      const Rule* rule = FindRule(n.domain, n.op, n.opset);
+      Call call(n, n.opset, rule->argument, std::move(inputs), v.known() ? &at_once : c.builder());
+      rule->convert(call);
+      call.CheckAttributes();
+      v = call.outputs()[0];
+    }
+    return v;
+  }));
+}
+
+}  // namespace
+
+const Rules& IntegerRules() {
+  static const Rules rules = {
+      {"mxnet.integers", "Conv", 1, 1, ConvertIntegerConv, nullptr},
+      {"mxnet.integers", "Dense", 1, 1, ConvertIntegerDense, nullptr},
+      {"mxnet.integers", "MatMul", 1, 1, ConvertIntegerMatMul, nullptr},
+      {"mxnet.integers", "Add", 1, 1, ConvertIntegerPair, "add"},
+      {"mxnet.integers", "Mul", 1, 1, ConvertIntegerPair, "multiply"},
+      {"mxnet.integers", "Mean", 1, 1, ConvertIntegerMean, nullptr},
+      {"mxnet.integers", "Function", 1, 1, ConvertIntegerFunction, nullptr},
+  };
+  return rules;
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,32 @@
+/* Loops over 8-bit integers with zero points. */
+#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_INTEGER_LOOPS_H_
+#define MXNET_OPERATOR_QUANTIZED_FUSED_INTEGER_LOOPS_H_
+
+#include "operator/quantized/bytes.h"
+
+namespace mxnet {
+
+/* a * a_scale + b * b_scale + shift, or (a - a_zero) (b - b_zero) * scale + shift. */
+struct BytePair {
+  const void *a, *b;
+  bool a_unsigned, b_unsigned;
+  float a_scale, b_scale;  // sums
+  float a_zero, b_zero;    // products
+  float shift;
+};
+
+/*
+ * All round to the nearest whole number, ties to the even one, and cut to the limits.
+ * DivideToBytes: x / scale, rounded, + zero; NaN gives zero. AddPairs, MultiplyPairs: BytePair.
+ * LookUp: table[x] of bytes as they lie in memory. AddColumns: sums[j] += x[i * n + j] over `rows`
+ * rows; SumBytes: the sum of n bytes.
+ */
+MXNET_CPU_DECLARE(void DivideToBytes(const float* x, float scale, float zero, ByteLimits limits, int64_t n, void* out);
+                  void AddPairs(const BytePair& p, ByteLimits limits, int64_t n, void* out);
+                  void MultiplyPairs(const BytePair& p, float scale, ByteLimits limits, int64_t n, void* out);
+                  void LookUp(const uint8_t* x, const uint8_t* table, int64_t n, uint8_t* out);
+                  void AddColumns(const void* x, bool is_unsigned, int64_t rows, int64_t n, int32_t* sums);
+                  int32_t SumBytes(const void* x, bool is_unsigned, int64_t n);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_INTEGER_LOOPS_H_

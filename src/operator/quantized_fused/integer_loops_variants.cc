@@ -1,0 +1,81 @@
+// Loops over 8-bit integers with zero points. Each is one that compilers make vector code of.
+#include "operator/quantized_fused/integer_loops.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+constexpr float kWhole = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
+
+inline int8_t Cut(float v, ByteLimits limits) {
+  v = v > limits.high ? limits.high : v;
+  v = v < limits.low ? limits.low : v;
+  return static_cast<int8_t>(static_cast<int32_t>((v + kWhole) - kWhole));
+}
+
+template <typename F>
+inline void OfTypes(const BytePair& p, F&& f) {
+  const auto with = [&](const auto* a) { p.b_unsigned ? f(a, static_cast<const uint8_t*>(p.b)) : f(a, static_cast<const int8_t*>(p.b)); };
+  p.a_unsigned ? with(static_cast<const uint8_t*>(p.a)) : with(static_cast<const int8_t*>(p.a));
+}
+
+}  // namespace
+
+void DivideToBytes(const float* x, float scale, float zero, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  const float low = limits.low - zero, high = limits.high - zero;
+  const auto whole = static_cast<int32_t>(zero);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    float v = x[i] / scale;
+    v = v != v ? 0.0f : v;
+    v = v > high ? high : v;
+    v = v < low ? low : v;
+    to[i] = static_cast<int8_t>(static_cast<int32_t>((v + kWhole) - kWhole) + whole);
+  }
+}
+
+void AddPairs(const BytePair& p, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  const float as = p.a_scale, bs = p.b_scale, shift = p.shift;
+  OfTypes(p, [&](const auto* a, const auto* b) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Cut(static_cast<float>(a[i]) * as + static_cast<float>(b[i]) * bs + shift, limits);
+  });
+}
+
+void MultiplyPairs(const BytePair& p, float scale, ByteLimits limits, int64_t n, void* out) {
+  int8_t* to = static_cast<int8_t*>(out);
+  const float az = p.a_zero, bz = p.b_zero, shift = p.shift;
+  OfTypes(p, [&](const auto* a, const auto* b) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Cut((static_cast<float>(a[i]) - az) * (static_cast<float>(b[i]) - bz) * scale + shift, limits);
+  });
+}
+
+void LookUp(const uint8_t* x, const uint8_t* table, int64_t n, uint8_t* out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = table[x[i]];
+}
+
+void AddColumns(const void* x, bool is_unsigned, int64_t rows, int64_t n, int32_t* sums) {
+  const auto add = [&](const auto* from) {
+    for (int64_t i = 0; i < rows; ++i, from += n) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < n; ++j) sums[j] += from[j];
+    }
+  };
+  is_unsigned ? add(static_cast<const uint8_t*>(x)) : add(static_cast<const int8_t*>(x));
+}
+
+int32_t SumBytes(const void* x, bool is_unsigned, int64_t n) {
+  int32_t sum = 0;
+  const auto add = [&](const auto* from) {
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; ++i) sum += from[i];
+  };
+  is_unsigned ? add(static_cast<const uint8_t*>(x)) : add(static_cast<const int8_t*>(x));
+  return sum;
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

@@ -1,0 +1,73 @@
+"""Outputs that are written to a caller's arrays."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from import_checks import model, node
+
+
+def _load(nodes, feeds, weights=None, **more):
+    return mx.onnx.load(model(nodes, feeds, weights or {}, **more))
+
+
+
+def test_a_cache_in_two_arrays():
+    """A decoder's step: what it has seen, and one more row."""
+    past, row = np.zeros((2, 3, 4), "float32"), np.ones((2, 1, 4), "float32")
+    step = _load([node("Concat", ["past", "row"], ["both"], axis=1), node("Slice", ["both", "one", "end", "axis"], ["y_present"]),
+                  node("ReduceSum", ["y_present"], ["y_sum"], keepdims=0)], {"past": past, "row": row},
+                 {"one": np.array([1]), "end": np.array([4]), "axis": np.array([1])})
+    arrays = [mx.nd.array(past), mx.nd.zeros((2, 3, 4))]
+    expected = past
+    for i in range(6):
+        given = {"past": arrays[i % 2], "row": mx.nd.array(row * i)}
+        results = step.run(given, out={"y_present": arrays[(i + 1) % 2]})
+        assert results["y_present"] is arrays[(i + 1) % 2]
+        expected = np.concatenate([expected, row * i], 1)[:, 1:]
+        np.testing.assert_array_equal(arrays[(i + 1) % 2].asnumpy(), expected)
+        assert results["y_sum"].asscalar() == expected.sum()
+
+
+def test_an_array_that_is_input_and_output():
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    net = _load([node("Add", ["x", "x"], ["y"]), node("Mul", ["y", "x"], ["y_2"])], {"x": x})
+    array = mx.nd.array(x)
+    results = net.run({"x": array}, out={"y": array})
+    np.testing.assert_array_equal(array.asnumpy(), 2 * x)
+    np.testing.assert_array_equal(results["y_2"].asnumpy(), 2 * x * x)
+
+
+def test_outputs_that_no_plan_computes():
+    """A constant, an input, and what depends on contents."""
+    x = np.array([0, 3, 0, 5], "float32")
+    net = _load([node("Identity", ["w"], ["y_w"]), node("Identity", ["x"], ["y_x"]), node("NonZero", ["x"], ["y_places"])], {"x": x},
+                {"w": np.array([7, 8], "float32")})
+    out = {"y_w": mx.nd.zeros(2), "y_x": mx.nd.zeros(4), "y_places": mx.nd.zeros((1, 2), dtype="int64")}
+    net.run({"x": x}, out=out)
+    assert out["y_w"].asnumpy().tolist() == [7, 8]
+    assert out["y_x"].asnumpy().tolist() == x.tolist()
+    assert out["y_places"].asnumpy().tolist() == [[1, 3]]
+
+
+def test_one_result_under_two_names():
+    x = np.ones((2, 2), "float32")
+    net = _load([node("Exp", ["x"], ["y"]), node("Identity", ["y"], ["y_same"])], {"x": x})
+    out = {"y": mx.nd.zeros((2, 2)), "y_same": mx.nd.zeros((2, 2))}
+    net.run({"x": x}, out=out)
+    np.testing.assert_allclose(out["y"].asnumpy(), np.e * x, rtol=1e-6)
+    np.testing.assert_array_equal(out["y_same"].asnumpy(), out["y"].asnumpy())
+
+
+@pytest.mark.parametrize("out,error", [
+    ({"y": mx.nd.zeros((3, 2))}, r"the array for the output y is float32 \(3, ?2\); accepted: float32 \(2, ?2\)"),
+    ({"y": mx.nd.zeros((2, 2), dtype="float64")}, "is float64"), ({"z": mx.nd.zeros((2, 2))}, "an array for the output z; accepted: y")])
+def test_arrays_that_do_not_fit(out, error):
+    net = _load([node("Exp", ["x"], ["y"])], {"x": np.ones((2, 2), "float32")})
+    with pytest.raises(mx.MXNetError, match=error):
+        net.run({"x": np.ones((2, 2), "float32")}, out=out)
+
+
+def test_numpy_arrays_are_refused():
+    net = _load([node("Exp", ["x"], ["y"])], {"x": np.ones((2, 2), "float32")})
+    with pytest.raises(TypeError, match="ndarray; accepted: arrays of mx.nd and mx.np"):
+        net.run({"x": np.ones((2, 2), "float32")}, out={"y": np.ones((2, 2), "float32")})

@@ -1,0 +1,145 @@
+"""Weights stay in the file until a kernel wants them, and are given back once it has them in a form
+of its own."""
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import mxnet as mx
+
+pytestmark = pytest.mark.cpu
+
+
+def _model(path, layers=4, size=1024, seed=0):
+    rng = np.random.RandomState(seed)
+    nodes, weights, x = [], [], "x"
+    for i in range(layers):
+        w = (rng.randn(size, size) / np.sqrt(size)).astype("float32")
+        weights.append(numpy_helper.from_array(w, f"w{i}"))
+        nodes += [helper.make_node("MatMul", [x, f"w{i}"], [f"y{i}"]), helper.make_node("Tanh", [f"y{i}"], [f"t{i}"])]
+        x = f"t{i}"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", size])],
+                              [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", size])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return [numpy_helper.to_array(w) for w in weights]
+
+
+def _expected(x, weights):
+    for w in weights:
+        x = np.tanh(x.astype("float64") @ w)
+    return x
+
+
+def _answer(model, x):
+    return next(iter(model.run({"x": x}).values())).asnumpy()
+
+
+def test_results_of_several_shapes(tmp_path):
+    weights = _model(str(tmp_path / "m.onnx"), 3, 160)
+    model = mx.onnx.load(str(tmp_path / "m.onnx"))
+    rng = np.random.RandomState(1)
+    for rows in (1, 70, 3, 128, 1, 200, 70):
+        x = rng.randn(rows, 160).astype("float32")
+        np.testing.assert_allclose(_answer(model, x), _expected(x, weights), rtol=1e-4, atol=1e-5)
+
+
+MEMORY = r"""
+import sys, numpy as np, mxnet as mx
+def resident(key):
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith(key)) / 1024
+mx.nd.waitall(); _ = mx.onnx.operators()
+before = resident("VmRSS")
+model = mx.onnx.load(sys.argv[1])
+x = np.ones((64, 1024), "float32")
+first = next(iter(model.run({"x": x}).values())).asnumpy()
+one = resident("VmHWM") - before
+for rows in (65, 66, 67, 80, 96):
+    next(iter(model.run({"x": x[:1].repeat(rows, 0)}).values())).asnumpy()
+print(one, resident("VmHWM") - before)
+"""
+
+
+def test_memory_is_one_copy_of_the_weights(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _model(path, 20)   # 80 MiB
+    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
+    assert out.returncode == 0, out.stderr
+    one, several = map(float, out.stdout.split())
+    assert 70 < one < 130 and several < one + 20
+
+
+def test_threads_share_weights(tmp_path):
+    weights = _model(str(tmp_path / "m.onnx"), 3, 192)
+    model = mx.onnx.load(str(tmp_path / "m.onnx"))
+    wrong = []
+
+    def work(seed):
+        rng = np.random.RandomState(seed)
+        for _ in range(12):
+            x = rng.randn(rng.choice([1, 2, 65, 66, 90]), 192).astype("float32")
+            if not np.allclose(_answer(model, x), _expected(x, weights), rtol=1e-4, atol=1e-5):
+                wrong.append(x.shape)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_file_that_becomes_shorter_is_an_error(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _model(path, 2, 256)
+    model = mx.onnx.load(path)
+    with open(path, "r+b") as f:
+        f.truncate(1000)
+    with pytest.raises(mx.MXNetError, match="m.onnx.*changed"):
+        _answer(model, np.ones((1, 256), "float32"))
+
+
+def test_a_file_that_is_replaced_does_not_matter(tmp_path):
+    path = tmp_path / "m.onnx"
+    weights = _model(str(path), 2, 256)
+    model = mx.onnx.load(str(path))
+    _model(str(tmp_path / "other.onnx"), 2, 256, seed=5)
+    (tmp_path / "other.onnx").replace(path)
+    x = np.ones((3, 256), "float32")
+    np.testing.assert_allclose(_answer(model, x), _expected(x, weights), rtol=1e-4, atol=1e-5)
+
+
+def test_parameters_of_a_block_can_be_changed(tmp_path):
+    """What is written is kept: it is not read from the file again."""
+    weights = _model(str(tmp_path / "m.onnx"), 2, 128)
+    model = mx.onnx.load(str(tmp_path / "m.onnx"))
+    x = np.random.RandomState(2).randn(70, 128).astype("float32")
+    before = _answer(model, x)
+    block = model.to_block()
+    block.hybridize()
+    given = mx.nd.array(x)
+    np.testing.assert_allclose(block(given).asnumpy(), before, rtol=1e-5, atol=1e-6)
+    for name, parameter in block.collect_params().items():
+        parameter.set_data(parameter.data() * 0.5)
+    np.testing.assert_allclose(block(given).asnumpy(), _expected(x, [w * 0.5 for w in weights]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(_answer(model, x), before, rtol=1e-5, atol=1e-6)
+
+
+def test_one_weight_in_two_layers(tmp_path):
+    w = np.random.RandomState(3).randn(96, 96).astype("float32") / 10
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", "w"], ["a"], transB=1), helper.make_node("Gemm", ["a", "w"], ["b"], transB=1),
+         helper.make_node("MatMul", ["b", "w"], ["c"]), helper.make_node("Add", ["c", "w"], ["y"])],
+        "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [96, 96])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [96, 96])], [numpy_helper.from_array(w, "w")])
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    x = np.random.RandomState(4).randn(96, 96).astype("float32")
+    expected = x.astype("float64") @ w.T @ w.T @ w + w
+    model = mx.onnx.load(path)
+    for _ in range(3):
+        np.testing.assert_allclose(_answer(model, x), expected, rtol=1e-4, atol=1e-4)

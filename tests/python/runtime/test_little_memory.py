@@ -1,0 +1,51 @@
+"""Programs with little memory, or where no thread can start: OpenBLAS is loaded with one thread."""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SMALL = "import mxnet as mx\nprint(float((mx.nd.ones((2, 2)) + 1).asnumpy().sum()))"
+ENVIRONMENT = """
+import os
+import mxnet as mx
+assert os.environ.get('OPENBLAS_NUM_THREADS') == GIVEN and '_MXNET_OPENBLAS_NUM_THREADS' not in os.environ
+x = mx.nd.ones((600, 600), dtype='float64')
+assert mx.nd.dot(x, x).asnumpy().sum() == 600 ** 3
+print('done')
+"""
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("megabytes", [280, 310, 330, 350])
+def test_a_program_ends_with_little_address_space(megabytes):
+    """It spun for ever at its end: a thread of OpenBLAS had found no memory, and tried again."""
+    limit = megabytes << 20
+    done = subprocess.run([sys.executable, "-c", SMALL], capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert done.returncode == 0 and done.stdout == "8.0\n" or "MemoryError" in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_import_where_no_thread_can_start(tmp_path):
+    """It was a KeyboardInterrupt: OpenBLAS raises SIGINT then. NumPy's own copy does so, too."""
+    (tmp_path / "none.c").write_text("#include <errno.h>\n#include <pthread.h>\nint pthread_create(pthread_t* t, const pthread_attr_t* a, "
+                                     "void* (*f)(void*), void* p) { return EAGAIN; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "none.c", "-o", "none.so"], cwd=tmp_path, check=True)
+    program = "import os\nos.environ['OPENBLAS_NUM_THREADS'] = '1'\nimport numpy\ndel os.environ['OPENBLAS_NUM_THREADS']\n" \
+              "import mxnet as mx\nprint(mx.context.current_context())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LD_PRELOAD": str(tmp_path / "none.so")})
+    assert done.returncode == 0 and done.stdout == "cpu(0)\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("given", [None, "1", "3"])
+def test_the_environment_is_as_it_was(given):
+    env = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    if given:
+        env["OPENBLAS_NUM_THREADS"] = given
+    program = ENVIRONMENT.replace("GIVEN", repr(given))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=env)
+    assert done.stdout == "done\n", done.stdout + done.stderr
