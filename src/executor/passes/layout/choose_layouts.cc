@@ -49,7 +49,10 @@ bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
 class LayoutChooser {
  public:
   LayoutChooser(PassGraph* g, const PassContext& context, const GraphInfo& info)
-      : g_(g), info_(info), keeps_weights_(!context.on_cpu() && context.inference()) {}
+      : g_(g),
+        info_(info),
+        keeps_weights_(!context.on_cpu() && context.inference()),
+        brings_data_(context.on_cpu() && context.inference()) {}
 
   /* Returns how many conversions there are. */
   int Run() {
@@ -98,9 +101,26 @@ class LayoutChooser {
       if (c->image_in[i]) c->inputs[i] = Convert(c->inputs[i], wanted);
   }
 
+  bool TakesImagesHere(const Node& n) const {
+    const auto* takes = brings_data_ ? n.op()->trait<ImagesOnCpu>() : nullptr;
+    return takes && takes->when(*n.attrs);
+  }
+
+  // Does a convolution compute so much with each number that this library's own kernels, which want
+  // channels last, make up for a pass over its data? Others compute on planes.
+  bool WantsChannelsLast(const Node& n, const Choice& c) const {
+    constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
+    if (!brings_data_ || RoleOf(n) != Role::kConvolution || !c.image_in[0]) return false;
+    const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
+    return data.dtype == kFloat32 && data.shape.ndim() == 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
+           weight.shape.Size() / weight.shape[1] >= kLeastProducts;
+  }
+
   // An operator of images takes any mixture of layouts, and gives channels last.
-  void ChooseForImages(const Op& op, Choice* c) {
+  void ChooseForImages(const Node& n, Choice* c) {
+    const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
+    if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
     for (int i = 0; i < count; ++i)
@@ -168,8 +188,8 @@ class LayoutChooser {
     if (bytes && !op.trait<graph_ops::ByteImages>()) {
       ConvertImages(&c, Layout::kPlain);
     } else if (op.layout == LayoutRule::kImages && !as_given) {
-      ChooseForImages(op, &c);
-    } else if (any && op.layout == LayoutRule::kChannelsLast && !as_given) {
+      ChooseForImages(*renewed, &c);
+    } else if (any && !as_given && (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
       ConvertImages(&c, Layout::kChannelsLast);
       c.out_last = true;
     } else if (any && op.layout == LayoutRule::kBroadcast) {
@@ -218,7 +238,7 @@ class LayoutChooser {
 
   PassGraph* const g_;
   const GraphInfo& info_;  // of the graph as it was
-  const bool keeps_weights_;
+  const bool keeps_weights_, brings_data_;
   int conversions_ = 0;
   std::map<EntryKey, Tensor> tensors_;          // renewed entries
   std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout
