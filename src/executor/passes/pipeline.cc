@@ -90,6 +90,8 @@ const std::vector<Pass>& PlanPasses() {
       {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.", InInference, KeepCasts,
        Stage::kLate, Results::kWanted},
       {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InInference, FuseGelu, Stage::kLate, Results::kWanted},
+      {"fuse_group_norm", "Inference: instance normalization of a view whose channels are groups is one operator.", InInference,
+       FuseGroupNorm, Stage::kLate, Results::kWanted},
       {"fuse_swish", "Inference: x sigmoid(b x) and x clip(a x + b, 0, 1) are one operator each.", InInference, FuseSwish, Stage::kLate,
        Results::kWanted},
       {"fuse_attention", "Inference: softmax(q k + mask) v is one operator. Its scores stay in the cache, and heads are not split apart.",

@@ -19,6 +19,9 @@ std::string ExactText(double number);
 NodePtr MakeSoftmax(const NodeEntry& data, int axis, bool logarithm, const std::string& name);
 /* Over the last dimension. */
 NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name);
+/* Of channels, dimension 1; gamma and beta have a number for each group or channel. */
+NodePtr MakeGroupNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, int64_t groups, double eps,
+                      const std::string& name);
 NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
 /* x sigmoid(beta x), and x clip(alpha x + beta, 0, 1). */
 NodePtr MakeSilu(const NodeEntry& data, double beta, const std::string& name);

@@ -214,6 +214,11 @@ bool ShapesAreChannelsLast(const Node& node);
 
 /* The same tensor in another memory layout. */
 struct LayoutConversion {};
+/* LayoutRule::kChannelsLast on the CPU and in inference alone, with parameters for which `when` is
+ * true. */
+struct ImagesOnCpu {
+  bool (*when)(const Attrs&);
+};
 
 /* (x - mean) / sqrt(var + eps) * gamma + beta of inputs x, gamma, beta, mean and var; see
  * AlongAxis. */
@@ -222,7 +227,12 @@ struct BatchNormView {
   bool fix_gamma = false;      // gamma counts as 1
   bool gives_moments = false;  // outputs 1 and 2 are results
 };
-/* The same with relu, or a sum and relu, behind it. `inputs`: of the normalization. */
+/* The same of inputs x, gamma and beta, with the moments of each channel (dimension 1) of each
+ * example. */
+struct InstanceNormView {
+  double eps = 0;
+};
+/* A BatchNorm with relu, or a sum and relu, behind it. `inputs`: of the normalization. */
 struct NormFusion {
   NodePtr (*with_relu)(const Node& norm, const std::vector<NodeEntry>& inputs);
   NodePtr (*with_add_relu)(const Node& norm, const std::vector<NodeEntry>& inputs, const NodeEntry& addend);

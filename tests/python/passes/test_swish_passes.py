@@ -90,3 +90,56 @@ def test_repeated_operands_in_other_dtypes():
         finally:
             mx.util.set_env("MXNET_PLAN_PASSES_OFF", "")
         np.testing.assert_allclose(executor.forward()[0].asnumpy(), expected, rtol=2e-3, atol=2e-3)
+
+
+
+@pytest.mark.parametrize("shape", [(2, 4, -1), (0, 4, -1), (2, 4, 4, 63)])
+@pytest.mark.parametrize("image", [True, False])
+def test_group_norm_written_out(shape, image):
+    """As PyTorch's exporter writes it, with and without convolutions around it."""
+    x = _conv() if image else X
+    inner = S.InstanceNorm(S.reshape(x, shape=shape), S.var("gamma"), S.var("beta"), eps=1e-4, name="n")
+    y = S.broadcast_mul(S.reshape(inner, shape=(2, 16, 9, 7)), S.var("scale", shape=(1, 16, 1, 1)))
+    net = S.Convolution(y, num_filter=24, kernel=(3, 3), name="d") if image else y
+    fused, plain = compare(net, {"x": (2, 16, 9, 7)}, ["fuse_group_norm", "layout"], tolerance=5e-5, fewer=False)
+    assert "GroupNorm" in operators(fused) and "InstanceNorm" not in operators(fused)
+    assert "GroupNorm" not in operators(plain)
+    if image:
+        assert operators(fused).count("_to_layout") <= 2
+
+
+@pytest.mark.parametrize("shape,whole", [((2, 4, 4, 63), (2, 8, 18, 7)), ((1, 8, -1), (2, 16, 9, 7)), ((8, 2, -1), (2, 16, 9, 7))])
+def test_what_is_no_group_norm_stays(shape, whole):
+    inner = S.InstanceNorm(S.reshape(X, shape=shape), S.var("gamma"), S.var("beta"), name="n")
+    fused, _ = compare(S.reshape(inner, shape=whole), {"x": (2, 16, 9, 7)}, ["fuse_group_norm"], fewer=False)
+    assert "InstanceNorm" in operators(fused)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("name", ["InstanceNorm", "GroupNorm", "GroupNorm of channels", "UpSampling"])
+def test_images_of_norms_stay_channels_last(name, dtype):
+    def layer(x):
+        if name == "UpSampling":
+            return S.UpSampling(x, scale=3, sample_type="nearest", num_args=1)
+        if name == "InstanceNorm":
+            return S.InstanceNorm(x, S.var("gamma"), S.var("beta"), eps=1e-3)
+        size = 16 if name.endswith("channels") else 4
+        return S.GroupNorm(x, S.var("gamma", shape=(size,)), S.var("beta", shape=(size,)), num_groups=4)
+    net = S.Convolution(S.relu(layer(_conv())), num_filter=24, kernel=(3, 3), name="d")
+    tolerance = 1e-4 if dtype == "float32" else 3e-2
+    fused, _ = compare(net, {"x": (3, 8, 9, 7)}, ["layout"], tolerance=tolerance, fewer=False, dtype=dtype)
+    assert operators(fused).count("_to_layout") <= 2   # the data, where it pays, and the result
+
+
+def test_group_norm_of_images_far_from_zero():
+    """The mean is a thousand times the deviation; a piece holds 256 pixels."""
+    rng = np.random.RandomState(0)
+    x = (1000 + rng.randn(2, 16, 40, 33)).astype("float32")
+    weight = np.zeros((16, 16, 1, 1), "float32")
+    weight[range(16), range(16)] = 1
+    y = S.GroupNorm(S.Convolution(X, num_filter=16, kernel=(1, 1), no_bias=True, name="c"), S.var("gamma"), S.var("beta"), num_groups=4)
+    args = {"x": mx.nd.array(x), "c_weight": mx.nd.array(weight), "gamma": mx.nd.ones(4), "beta": mx.nd.zeros(4)}
+    found = y.bind(mx.cpu(), args, grad_req="null").forward()[0].asnumpy()
+    z = x.astype("float64").reshape(2, 4, -1)
+    expected = ((z - z.mean(2, keepdims=True)) / np.sqrt(z.var(2, keepdims=True) + 1e-5)).reshape(x.shape)
+    np.testing.assert_allclose(found, expected, atol=2e-3)

@@ -213,6 +213,7 @@ int KeepCasts(PassGraph* g, PassContext* context);
  * operator each. */
 int FuseGelu(PassGraph* g, PassContext* context);
 int FuseSwish(PassGraph* g, PassContext* context);
+int FuseGroupNorm(PassGraph* g, PassContext* context);
 int FuseAttention(PassGraph* g, PassContext* context);
 
 /*

@@ -22,11 +22,6 @@ bool IsImage(const Shape& s, int dtype) {
 /* One channel, or one place: both layouts are the same bytes. */
 bool Neutral(const Shape& s) { return s[1] == 1 || s.Prod(2, s.ndim()) == 1; }
 
-constexpr int64_t kManyChannels = 16;
-
-/* Of a convolution's weight. */
-bool WithWindow(const Shape& s) { return s.ndim() >= 3 && s.Prod(2, s.ndim()) > 1; }
-
 /* Of a tensor that is repeated over one of `ndim` dimensions. */
 bool SameBytes(const Shape& s, int ndim) {
   const auto size = [&](int d) { return d < ndim - s.ndim() ? 1 : s[d - (ndim - s.ndim())]; };
@@ -57,7 +52,7 @@ class LayoutChooser {
       : g_(g),
         info_(info),
         keeps_weights_(!context.on_cpu() && context.inference()),
-        wants_last_(context.on_cpu() && context.inference()) {}
+        brings_data_(context.on_cpu() && context.inference()) {}
 
   /* Returns how many conversions there are. */
   int Run() {
@@ -106,18 +101,30 @@ class LayoutChooser {
       if (c->image_in[i]) c->inputs[i] = Convert(c->inputs[i], wanted);
   }
 
+  bool TakesImagesHere(const Node& n) const {
+    const auto* takes = brings_data_ ? n.op()->trait<ImagesOnCpu>() : nullptr;
+    return takes && takes->when(*n.attrs);
+  }
+
+  // Does a convolution compute so much with each number that this library's own kernels, which want
+  // channels last, make up for a pass over its data? Others compute on planes.
+  bool WantsChannelsLast(const Node& n, const Choice& c) const {
+    constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
+    if (!brings_data_ || RoleOf(n) != Role::kConvolution || !c.image_in[0]) return false;
+    const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
+    return data.dtype == kFloat32 && data.shape.ndim() == 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
+           weight.shape.Size() / weight.shape[1] >= kLeastProducts;
+  }
+
   // An operator of images takes any mixture of layouts, and gives channels last.
-  void ChooseForImages(const Op& op, Choice* c) {
+  void ChooseForImages(const Node& n, Choice* c) {
+    const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
+    if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && InSet(op.images.like_output, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kChannelsLast);
-    // Kernels of the CPU with packed weights and Winograd's tiles take channels last alone. For
-    // windows of one element the conversion costs as much as they save.
-    if (wants_last_ && count > 1 && c->image_in[0] && InSet(op.images.in, 0) && WithWindow(tensors_.at(c->inputs[1]).shape) &&
-        tensors_.at(c->inputs[0]).shape[1] >= kManyChannels && tensors_.at(c->inputs[0]).dtype == kFloat32)
-      c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     // A GPU's convolution wants its weight in the images' order, too. In inference it is brought
     // there once.
     if (keeps_weights_ && count > 1 && c->image_in[1] && !InSet(op.images.in, 1) &&
@@ -181,8 +188,8 @@ class LayoutChooser {
     if (bytes && !op.trait<graph_ops::ByteImages>()) {
       ConvertImages(&c, Layout::kPlain);
     } else if (op.layout == LayoutRule::kImages && !as_given) {
-      ChooseForImages(op, &c);
-    } else if (any && op.layout == LayoutRule::kChannelsLast && !as_given) {
+      ChooseForImages(*renewed, &c);
+    } else if (any && !as_given && (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
       ConvertImages(&c, Layout::kChannelsLast);
       c.out_last = true;
     } else if (any && op.layout == LayoutRule::kBroadcast) {
@@ -231,7 +238,7 @@ class LayoutChooser {
 
   PassGraph* const g_;
   const GraphInfo& info_;  // of the graph as it was
-  const bool keeps_weights_, wants_last_;
+  const bool keeps_weights_, brings_data_;
   int conversions_ = 0;
   std::map<EntryKey, Tensor> tensors_;          // renewed entries
   std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout

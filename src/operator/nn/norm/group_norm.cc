@@ -16,6 +16,7 @@
 #include "operator/nodes/make_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -94,6 +95,57 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
       }
     }
   });
+}
+
+// Channels last: the sums of each channel, which a group adds up.
+template <typename T>
+void ForwardOfRows(KernelArgs& a, const View& v, double eps) {
+  constexpr int64_t kRows = 256;  // of a piece: the sums are the same for any number of threads
+  const int dtype = a.in[0].dtype;
+  const T *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
+  const int64_t channels = v.groups * v.per_group, pieces = (v.inner + kRows - 1) / kRows;
+  std::vector<double> shift(channels), sums(2 * pieces * channels);
+  std::vector<T> centre(channels), scale(channels), offset(channels);
+  for (int64_t i = 0; i < v.batch; ++i) {
+    const T* x = a.in[0].data<T>() + i * channels * v.inner;
+    T* y = a.out[0].data<T>() + i * channels * v.inner;
+    for (int64_t c = 0; c < channels; ++c) {
+      const T first = x[c / v.per_group * v.per_group];
+      shift[c] = std::isfinite(first) ? static_cast<double>(first) : 0.0;
+    }
+    std::fill(sums.begin(), sums.end(), 0.0);
+    ParallelFor(pieces, Grain(kRows * channels), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) MXNET_CPU_CALL(NormMomentsColumns)
+      (dtype, x + p * kRows * channels, std::min(kRows, v.inner - p * kRows), channels, shift.data(), &sums[2 * p * channels],
+       &sums[(2 * p + 1) * channels]);
+    });
+    for (int64_t g = 0; g < v.groups; ++g) {
+      double sum = 0, squares = 0;
+      for (int64_t p = 0; p < pieces; ++p)
+        for (int64_t c = g * v.per_group; c < (g + 1) * v.per_group; ++c)
+          sum += sums[2 * p * channels + c], squares += sums[(2 * p + 1) * channels + c];
+      const double n = static_cast<double>(v.size()), away = sum / n, variance = squares / n - away * away,
+                   mean = shift[g * v.per_group] + away, inv_std = 1 / std::sqrt((variance < 0 ? 0.0 : variance) + eps);
+      for (int64_t c = g * v.per_group; c < (g + 1) * v.per_group; ++c) {
+        const int64_t k = v.Gamma(g, c - g * v.per_group);
+        const double s = static_cast<double>(gamma[k]) * inv_std;
+        centre[c] = static_cast<T>(mean), scale[c] = static_cast<T>(s);
+        offset[c] = static_cast<T>(static_cast<double>(beta[k]) - s * (mean - static_cast<double>(centre[c])));
+      }
+    }
+    ParallelFor(v.inner, Grain(channels), [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(NormScaleCentredColumns)
+      (dtype, x + b * channels, y + b * channels, e - b, channels, centre.data(), scale.data(), offset.data());
+    });
+  }
+}
+
+template <typename T>
+void Compute(KernelArgs& a, const View& v, double eps) {
+  if (a.in[0].layout == Layout::kChannelsLast && Wanted(a, 0))
+    ForwardOfRows<T>(a, v, eps);
+  else
+    ForwardOf<T>(a, v, eps);
 }
 
 template <typename T>
@@ -189,6 +241,7 @@ MXNET_REGISTER_OP(GroupNorm)
         "mean and\n"
         "sqrt(variance + eps), both (batch, num_groups), are returned too. float16, bfloat16, float32 and float64.")
     .alias("_npx_group_norm")
+    .set_trait(ImagesOnCpu{[](const Attrs& a) { return !a.get<GroupNormParam>().output_mean_var; }})
     .set_param<GroupNormParam>()
     .set_inputs({"data", "gamma", "beta"})
     .set_outputs({"output", "mean", "std"}, nullptr, [](const Attrs& a) { return a.get<GroupNormParam>().output_mean_var ? 3 : 1; })
@@ -205,7 +258,7 @@ MXNET_REGISTER_OP(GroupNorm)
                                               args.param<GroupNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) {
         const auto& p = a.param<GroupNormParam>();
-        ForwardOf<decltype(tag)>(a, View(a.in[0].shape, p.num_groups, a.in[1].shape), p.eps);
+        Compute<decltype(tag)>(a, View(a.in[0].shape, p.num_groups, a.in[1].shape), p.eps);
       });
     });
 
@@ -239,6 +292,8 @@ MXNET_REGISTER_OP(InstanceNorm)
         "both (channels,).\n\n"
         "data has shape (batch, channels, ...). float16, bfloat16, float32 and float64.")
     .alias("_npx_instance_norm")
+    .set_trait(ImagesOnCpu{[](const Attrs&) { return true; }})
+    .set_trait(ViewOf<InstanceNormView>{[](const Attrs& a) { return InstanceNormView{a.get<InstanceNormParam>().eps}; }})
     .set_param<InstanceNormParam>()
     .set_inputs({"data", "gamma", "beta"})
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, 0, false, in, out); })
@@ -251,7 +306,7 @@ MXNET_REGISTER_OP(InstanceNorm)
         return RowNormOnDevice(
             args, OnDevice(View(args.in[0].shape, args.in[0].shape[1], args.in[1].shape), args.param<InstanceNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) {
-        ForwardOf<decltype(tag)>(a, View(a.in[0].shape, a.in[0].shape[1], a.in[1].shape), a.param<InstanceNormParam>().eps);
+        Compute<decltype(tag)>(a, View(a.in[0].shape, a.in[0].shape[1], a.in[1].shape), a.param<InstanceNormParam>().eps);
       });
     });
 
@@ -425,4 +480,10 @@ MXNET_REGISTER_OP(_backward_LRN)
 
 }  // namespace
 }  // namespace nn
+
+NodePtr MakeGroupNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, int64_t groups, double eps,
+                      const std::string& name) {
+  return MakeNode("GroupNorm", {data, gamma, beta}, {{"num_groups", std::to_string(groups)}, {"eps", ExactText(eps)}}, name);
+}
+
 }  // namespace mxnet

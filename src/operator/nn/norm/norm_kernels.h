@@ -45,6 +45,9 @@ MXNET_CPU_DECLARE(
     void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum,
                                  double* product, const NormMaskColumns* mask);
     void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift, bool relu);
+    /* y = (x - mean) * scale + shift by columns. */
+    void NormScaleCentredColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* mean, const void* scale,
+                                 const void* shift);
     /* y = relu(x * scale + shift + addend), and bit i of `bits` (null: not wanted) tells whether
      * y[i]
    * is positive. y may be the addend. */

@@ -103,6 +103,14 @@ void ScaleColumns(const T* x, T* y, int64_t rows, int64_t n, const T* s, const T
   }
 }
 
+template <typename T>
+void ScaleCentredColumns(const T* x, T* y, int64_t rows, int64_t n, const T* mean, const T* s, const T* t) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) y[j] = (x[j] - mean[j]) * s[j] + t[j];
+  }
+}
+
 template <bool kMask, typename T>
 void GradientColumns(const T* g, const T* x, T* dx, int64_t rows, int64_t n, const T* a, const T* b, const T* c, const T* scale,
                      const T* shift) {
@@ -354,6 +362,13 @@ void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t ro
       GradientSumsColumns<true>(MXNET_IN(g), MXNET_IN(x), rows, n, mean, sum, product, MXNET_IN(mask->scale), MXNET_IN(mask->shift));
     else
       GradientSumsColumns<false, T>(MXNET_IN(g), MXNET_IN(x), rows, n, mean, sum, product, nullptr, nullptr);
+  });
+}
+void NormScaleCentredColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* mean, const void* scale,
+                             const void* shift) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    ScaleCentredColumns(MXNET_IN(x), MXNET_OUT(y), rows, n, MXNET_IN(mean), MXNET_IN(scale), MXNET_IN(shift));
   });
 }
 void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift, bool relu) {

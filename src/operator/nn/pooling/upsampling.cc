@@ -10,6 +10,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/initial_value.h"
 #include "operator/record/like_inputs.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -137,6 +138,21 @@ void RepeatChannel(const T* x, const Factors& z, T* y, bool add) {
   });
 }
 
+// Channels last: pixels, of `channels` numbers each.
+template <typename T>
+void RepeatPixels(const T* x, const Shape& in, const Factors& z, T* y) {
+  const int64_t channels = in[1], line = z.width * z.columns * channels;
+  ParallelFor(in[0] * z.height, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, line)), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      T* const first = y + r * z.rows * line;
+      const T* from = x + r * z.width * channels;
+      for (T* to = first; to < first + line; from += channels)
+        for (int64_t k = 0; k < z.columns; ++k, to += channels) std::copy(from, from + channels, to);
+      for (int64_t h = 1; h < z.rows; ++h) std::copy(first, first + line, first + h * line);
+    }
+  });
+}
+
 // The sums of what RepeatChannel makes of each element.
 template <typename T>
 void SumChannel(const T* og, const Factors& z, T* dx) {
@@ -205,6 +221,7 @@ void Forward(KernelArgs& args) {
       call.src.ptr = y, call.weight.ptr = a.in[1].dptr, call.dst.ptr = a.in[0].dptr;
       return RunConvolution(a, call);
     }
+    if (a.out[0].layout == Layout::kChannelsLast) return RepeatPixels(a.in[0].data<T>(), a.in[0].shape, Factors(a.in[0].shape, out), y);
     int64_t channel = 0;
     for (int i = 0; i < a.in.size(); ++i) {
       const T* x = a.in[i].data<T>();
@@ -293,6 +310,7 @@ MXNET_REGISTER_OP(UpSampling)
     .set_dtypes(dtypes::kFloats)
     .set_gradient(BackwardNode("_backward_UpSampling", kGradInputs))
     .set_trait(InitialValues{InitialFilter})
+    .set_trait(ImagesOnCpu{[](const Attrs& a) { return !a.get<UpSamplingParam>().bilinear() && a.get<UpSamplingParam>().num_args == 1; }})
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_UpSampling)
