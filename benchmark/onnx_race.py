@@ -223,7 +223,8 @@ def line(f):
         wrong = "ours: " + f["failed"]["ours"][:60]
     change = f["change_ms"].get("onnxruntime"), f["change_ms"].get("ours")
     return (f"| {f['model']}@{f['batch']} | {f['threads']} | {f['level']} | {cells(f, 'median_ms', digits)} | {number(f.get('ratio'))} | "
-            f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | {cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
+            f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | "
+            f"{cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
             f"{number(change[1] / change[0] if all(change) else None)} | {wrong} |")
 
 
