@@ -1,0 +1,139 @@
+// _block_dense: a dense layer whose weight stays packed in 2, 4 or 8 bits.
+#include "operator/quantized/block_dense.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "operator/nn/common/nn_common.h"
+#include "operator/quantized/quantized.h"
+#include "operator/shared/gemm.h"
+#include "operator/shared/on_host.h"
+
+namespace mxnet {
+namespace quantized {
+
+struct BlockDenseParam : public Parameter<BlockDenseParam> {
+  int num_hidden, bits;
+  bool no_bias;
+  MXNET_DECLARE_PARAM(BlockDenseParam) {
+    MXNET_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
+    MXNET_FIELD(bits).set_default(4).describe("Bits of a number of the weight: 2, 4 or 8.");
+    MXNET_FIELD(no_bias).set_default(true).describe("There is no bias.");
+  }
+};
+MXNET_REGISTER_PARAM(BlockDenseParam);
+
+namespace {
+
+using nn::Named;
+using P = BlockDenseParam;
+
+enum In : int { kData, kWeight, kScale, kShift, kBias };
+constexpr int64_t kFewRows = 4;                  // each is multiplied on its own
+constexpr int64_t kUnpackedBytes = 4 << 20;      // of a piece of the weight, for more rows
+
+bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const P& p = attrs.get<P>();
+  const Shape &data = (*in)[kData], &weight = (*in)[kWeight];
+  MXNET_CHECK_KIND(p.bits == 2 || p.bits == 4 || p.bits == 8, Value) << Named(attrs) << "bits=" << p.bits << "; accepted are 2, 4 and 8";
+  if (!data.known() || !weight.known()) return false;
+  const int64_t each = 8 / p.bits;
+  MXNET_CHECK_KIND(weight.ndim() == 3 && weight[0] == p.num_hidden && data.ndim() >= 1 && weight[2] > 0 &&
+                       data[data.ndim() - 1] == weight[1] * weight[2] * each,
+                   Value)
+      << Named(attrs) << "data has shape " << data << ", the weight " << weight
+      << "; accepted is a weight (num_hidden, blocks, bytes) with as many numbers in a row as data's last dimension has";
+  AssignShape(attrs, "scale", &(*in)[kScale], Shape{weight[0], weight[1]});
+  AssignShape(attrs, "shift", &(*in)[kShift], Shape{weight[0], weight[1]});
+  if (!p.no_bias) AssignShape(attrs, "bias", &(*in)[kBias], Shape{p.num_hidden});
+  Shape result = data;
+  result[data.ndim() - 1] = p.num_hidden;
+  AssignShape(attrs, "output", &(*out)[0], result);
+  return true;
+}
+
+bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  for (size_t i = 0; i < in->size(); ++i) AssignType(attrs, "an input", &(*in)[i], i == kWeight ? kUint8 : kFloat32);
+  AssignType(attrs, "output", &(*out)[0], kFloat32);
+  return true;
+}
+
+struct Job {
+  const P& p;
+  int64_t rows, k, blocks, bytes;
+  const float *x, *scale, *shift, *bias;
+  const uint8_t* packed;
+  float* out;
+  BlockRow Row(int64_t i) const {
+    return {packed + i * blocks * bytes, scale + i * blocks, shift + i * blocks, blocks, bytes, p.bits};
+  }
+};
+
+void FewRows(KernelArgs& args, const Job& job) {
+  float *split = nn::Workspace<float>(args, job.rows * job.k), *sums = nn::Workspace<float>(args, job.rows * job.blocks);
+  for (int64_t r = 0; r < job.rows; ++r)
+    MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k, sums + r * job.blocks);
+  const int64_t hidden = job.p.num_hidden, work = std::max<int64_t>(1, job.k * job.rows);
+  ParallelFor(hidden, std::max<int64_t>(1, 65536 / work), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i)
+      for (int64_t r = 0; r < job.rows; ++r)
+        job.out[r * hidden + i] =
+            MXNET_CPU_CALL(DotBlocks)(job.Row(i), split + r * job.k, sums + r * job.blocks) + (job.bias ? job.bias[i] : 0);
+  });
+}
+
+/* By matrix products with pieces of the weight, each unpacked just before. */
+void ManyRows(KernelArgs& args, const Job& job) {
+  const int64_t hidden = job.p.num_hidden;
+  const int64_t some = std::min(hidden, std::max<int64_t>(16, kUnpackedBytes / 4 / job.k));
+  float* unpacked = nn::Workspace<float>(args, some * job.k);
+  for (int64_t at = 0; at < hidden; at += some) {
+    const int64_t count = std::min(some, hidden - at);
+    ParallelFor(count, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(UnpackBlocks)(job.Row(at + i), unpacked + i * job.k);
+    });
+    if (job.bias)
+      for (int64_t r = 0; r < job.rows; ++r) std::copy_n(job.bias + at, count, job.out + r * hidden + at);
+    Gemm(false, true, job.rows, count, job.k, 1.0f, job.x, job.k, unpacked, job.k, job.bias ? 1.0f : 0.0f, job.out + at, hidden);
+  }
+}
+
+void Forward(KernelArgs& args) {
+  if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
+  const P& p = args.param<P>();
+  const TBlob& weight = args.in[kWeight];
+  const int64_t blocks = weight.shape[1], bytes = weight.shape[2];
+  const Job job{p,
+                args.out[0].Size() / p.num_hidden,
+                blocks * bytes * (8 / p.bits),
+                blocks,
+                bytes,
+                args.in[kData].data<float>(),
+                args.in[kScale].data<float>(),
+                args.in[kShift].data<float>(),
+                p.no_bias ? nullptr : args.in[kBias].data<float>(),
+                weight.data<uint8_t>(),
+                args.out[0].data<float>()};
+  job.rows <= kFewRows ? FewRows(args, job) : ManyRows(args, job);
+}
+
+MXNET_REGISTER_OP(_block_dense)
+    .describe(
+        "Dense layer whose weight stays packed: numbers of 2, 4 or 8 bits in blocks that have a scale each.\n\n"
+        "data has shape (..., features), weight (num_hidden, blocks, bytes) is uint8 with 8 / bits numbers in a byte, the low bits first, "
+        "and features is blocks * bytes * 8 / bits. A number q stands for q * scale - shift, which have shape (num_hidden, blocks). "
+        "float32.")
+    .set_param<P>()
+    .set_inputs({"data", "weight", "scale", "shift", "bias"}, [](const Attrs& a) { return a.get<P>().no_bias ? 4 : 5; })
+    .set_infer_shape(InferShape)
+    .set_infer_type(InferType)
+    .set_dtypes({kFloat32})
+    .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
+      return 2.0 * static_cast<double>(out[0].Size()) * static_cast<double>(in[kData].shape[in[kData].shape.ndim() - 1]);
+    })
+    .set_zero_gradient()
+    .set_kernel([](KernelArgs& a) { OnHost(a, Forward); });
+
+}  // namespace
+}  // namespace quantized
+}  // namespace mxnet

@@ -1,0 +1,32 @@
+/* Loops over weights of 2, 4 or 8 bits in blocks, each with a scale and a zero point. */
+#ifndef MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_
+#define MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+
+/*
+ * One row of a weight. A byte has 8 / bits numbers, the low bits first; a block has `bytes` bytes.
+ * A number q stands for q * scale - shift.
+ */
+struct BlockRow {
+  const uint8_t* packed;
+  const float *scale, *shift;  // for each block
+  int64_t blocks, bytes;
+  int bits;
+};
+
+/*
+ * SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same place of their bytes lie
+ * together, place by place; sums[i] is the sum of block i. DotBlocks: the product of a row with
+ * such numbers. UnpackBlocks: what the row's numbers stand for, in their order.
+ */
+MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out, float* sums);
+                  float DotBlocks(const BlockRow& row, const float* split, const float* sums);
+                  void UnpackBlocks(const BlockRow& row, float* out);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_
