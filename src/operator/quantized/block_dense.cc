@@ -6,7 +6,6 @@
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/quantized.h"
-#include "operator/shared/gemm.h"
 #include "operator/shared/on_host.h"
 
 namespace mxnet {
@@ -29,9 +28,6 @@ using nn::Named;
 using P = BlockDenseParam;
 
 enum In : int { kData, kWeight, kScale, kShift, kBias };
-constexpr int64_t kFewRows = 4;                  // each is multiplied on its own
-constexpr int64_t kUnpackedBytes = 4 << 20;      // of a piece of the weight, for more rows
-
 bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const P& p = attrs.get<P>();
   const Shape &data = (*in)[kData], &weight = (*in)[kWeight];
@@ -69,33 +65,23 @@ struct Job {
   }
 };
 
-void FewRows(KernelArgs& args, const Job& job) {
-  float *split = nn::Workspace<float>(args, job.rows * job.k), *sums = nn::Workspace<float>(args, job.rows * job.blocks);
-  for (int64_t r = 0; r < job.rows; ++r)
-    MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k, sums + r * job.blocks);
-  const int64_t hidden = job.p.num_hidden, work = std::max<int64_t>(1, job.k * job.rows);
-  ParallelFor(hidden, std::max<int64_t>(1, 65536 / work), [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i)
-      for (int64_t r = 0; r < job.rows; ++r)
-        job.out[r * hidden + i] =
-            MXNET_CPU_CALL(DotBlocks)(job.Row(i), split + r * job.k, sums + r * job.blocks) + (job.bias ? job.bias[i] : 0);
+/* Some rows of the weight go by all rows of data, which lie in the cache some at a time. */
+void Multiply(KernelArgs& args, const Job& job) {
+  float* split = nn::Workspace<float>(args, job.rows * job.k);
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
   });
-}
-
-/* By matrix products with pieces of the weight, each unpacked just before. */
-void ManyRows(KernelArgs& args, const Job& job) {
   const int64_t hidden = job.p.num_hidden;
-  const int64_t some = std::min(hidden, std::max<int64_t>(16, kUnpackedBytes / 4 / job.k));
-  float* unpacked = nn::Workspace<float>(args, some * job.k);
-  for (int64_t at = 0; at < hidden; at += some) {
-    const int64_t count = std::min(some, hidden - at);
-    ParallelFor(count, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(UnpackBlocks)(job.Row(at + i), unpacked + i * job.k);
-    });
-    if (job.bias)
-      for (int64_t r = 0; r < job.rows; ++r) std::copy_n(job.bias + at, count, job.out + r * hidden + at);
-    Gemm(false, true, job.rows, count, job.k, 1.0f, job.x, job.k, unpacked, job.k, job.bias ? 1.0f : 0.0f, job.out + at, hidden);
-  }
+  ParallelFor(hidden, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, job.k * job.rows)), [&](int64_t b, int64_t e) {
+    float sums[kBlockRows];
+    for (int64_t r = 0; r < job.rows; r += kBlockRows) {
+      const int64_t some = std::min<int64_t>(kBlockRows, job.rows - r);
+      for (int64_t i = b; i < e; ++i) {
+        MXNET_CPU_CALL(DotBlocks)(job.Row(i), split + r * job.k, job.k, some, sums);
+        for (int64_t s = 0; s < some; ++s) job.out[(r + s) * hidden + i] = sums[s] + (job.bias ? job.bias[i] : 0);
+      }
+    }
+  });
 }
 
 void Forward(KernelArgs& args) {
@@ -114,7 +100,7 @@ void Forward(KernelArgs& args) {
                 p.no_bias ? nullptr : args.in[kBias].data<float>(),
                 weight.data<uint8_t>(),
                 args.out[0].data<float>()};
-  job.rows <= kFewRows ? FewRows(args, job) : ManyRows(args, job);
+  Multiply(args, job);
 }
 
 MXNET_REGISTER_OP(_block_dense)

@@ -21,12 +21,12 @@ struct BlockRow {
 
 /*
  * SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same place of their bytes lie
- * together, place by place; sums[i] is the sum of block i. DotBlocks: the product of a row with
- * such numbers. UnpackBlocks: what the row's numbers stand for, in their order.
+ * together, place by place. DotBlocks: the products of a row with up to kBlockRows rows of such
+ * numbers, `pitch` apart.
  */
-MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out, float* sums);
-                  float DotBlocks(const BlockRow& row, const float* split, const float* sums);
-                  void UnpackBlocks(const BlockRow& row, float* out);)
+constexpr int kBlockRows = 8;
+MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out);
+                  void DotBlocks(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, float* out);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_
