@@ -60,7 +60,7 @@ struct Job {
   const float *x, *scale, *shift, *bias;
   const uint8_t* packed;
   float* out;
-  BlockRow Row(int64_t i) const {
+  BlockRows From(int64_t i) const {
     return {packed + i * blocks * bytes, scale + i * blocks, shift + i * blocks, blocks, bytes, p.bits};
   }
 };
@@ -71,15 +71,18 @@ void Multiply(KernelArgs& args, const Job& job) {
   ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
   });
-  const int64_t hidden = job.p.num_hidden;
-  ParallelFor(hidden, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, job.k * job.rows)), [&](int64_t b, int64_t e) {
-    float sums[kBlockRows];
-    for (int64_t r = 0; r < job.rows; r += kBlockRows) {
-      const int64_t some = std::min<int64_t>(kBlockRows, job.rows - r);
-      for (int64_t i = b; i < e; ++i) {
-        MXNET_CPU_CALL(DotBlocks)(job.Row(i), split + r * job.k, job.k, some, sums);
-        for (int64_t s = 0; s < some; ++s) job.out[(r + s) * hidden + i] = sums[s] + (job.bias ? job.bias[i] : 0);
-      }
+  constexpr int64_t kColumns = 4, kCached = 8192;  // columns that the loops take together; numbers of data that stay near
+  const int64_t hidden = job.p.num_hidden, groups = (hidden + kColumns - 1) / kColumns;
+  const int64_t together = std::max<int64_t>(4, kCached / job.k / 4 * 4);
+  ParallelFor(groups, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k * job.rows)), [&](int64_t b, int64_t e) {
+    const int64_t first = b * kColumns, end = std::min(hidden, e * kColumns);
+    for (int64_t r = 0; r < job.rows; r += together) {
+      const int64_t some = std::min(together, job.rows - r);
+      float* out = job.out + r * hidden;
+      MXNET_CPU_CALL(DotBlocks)(job.From(first), end - first, split + r * job.k, job.k, some, out + first, hidden);
+      if (!job.bias) continue;
+      for (int64_t s = 0; s < some; ++s)
+        for (int64_t i = first; i < end; ++i) out[s * hidden + i] += job.bias[i];
     }
   });
 }

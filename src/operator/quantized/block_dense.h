@@ -9,10 +9,10 @@
 namespace mxnet {
 
 /*
- * One row of a weight. A byte has 8 / bits numbers, the low bits first; a block has `bytes` bytes.
+ * Rows of a weight, one behind the other. A byte has 8 / bits numbers, the low bits first; a block has `bytes` bytes.
  * A number q stands for q * scale - shift.
  */
-struct BlockRow {
+struct BlockRows {
   const uint8_t* packed;
   const float *scale, *shift;  // for each block
   int64_t blocks, bytes;
@@ -21,12 +21,12 @@ struct BlockRow {
 
 /*
  * SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same place of their bytes lie
- * together, place by place. DotBlocks: the products of a row with up to kBlockRows rows of such
- * numbers, `pitch` apart.
+ * together, place by place. DotBlocks: out[r * out_pitch + i] is the product of row i of
+ * `count` with row r of `rows` of such numbers, which are `pitch` apart.
  */
-constexpr int kBlockRows = 8;
 MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out);
-                  void DotBlocks(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, float* out);)
+                  void DotBlocks(const BlockRows& weight, int64_t count, const float* split, int64_t pitch, int64_t rows, float* out,
+                                 int64_t out_pitch);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_

@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kPiece = 32;  // bytes of a block that become floats at a time
 
 template <int kBits>
-void Dot(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, float* out) {
+void Dot(const BlockRows& row, const float* split, int64_t pitch, int64_t rows, float* out, int64_t out_pitch) {
   constexpr int kPlaces = 8 / kBits, kMask = (1 << kBits) - 1;
   float numbers[kPiece];
-  for (int64_t r = 0; r < rows; ++r) out[r] = 0;
+  for (int64_t r = 0; r < rows; ++r) out[r * out_pitch] = 0;
   for (int64_t b = 0; b < row.blocks; ++b) {
     const float scale = row.scale[b], shift = row.shift[b];
     for (int64_t at = 0; at < row.bytes; at += kPiece) {
@@ -29,7 +29,7 @@ void Dot(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, f
           float sum = 0;
 #pragma omp simd reduction(+ : sum)
           for (int64_t j = 0; j < count; ++j) sum += numbers[j] * x[r * pitch + j];
-          out[r] += sum;
+          out[r * out_pitch] += sum;
         }
       }
     }
@@ -37,29 +37,49 @@ void Dot(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, f
 }
 
 #ifdef __AVX512F__
-/* Of 4 bits, where blocks are whole registers. */
-template <int kRows>
-void DotNibbles(const BlockRow& row, const float* split, int64_t pitch, float* out) {
+/* Of 4 bits, where blocks are whole registers: kCount rows of the weight with kRows of the data. */
+template <int kCount, int kRows>
+void DotNibbles(const BlockRows& weight, const float* split, int64_t pitch, float* out, int64_t out_pitch) {
   const __m512 table = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512 sums[kRows];
-  for (int r = 0; r < kRows; ++r) sums[r] = _mm512_setzero_ps();
-  const uint8_t* packed = row.packed;
+  const int64_t row_bytes = weight.blocks * weight.bytes;
+  __m512 sums[kCount][kRows];
+#pragma GCC unroll 4
+  for (int c = 0; c < kCount; ++c)
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) sums[c][r] = _mm512_setzero_ps();
+  const uint8_t* packed = weight.packed;
   const float* x = split;
-  for (int64_t b = 0; b < row.blocks; ++b, x += row.bytes * 2) {
-    const __m512 scale = _mm512_set1_ps(row.scale[b]), shift = _mm512_set1_ps(row.shift[b]);
-    for (int64_t at = 0; at < row.bytes; at += 16, packed += 16) {
-      const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(packed)));
-      // The index of a permutation is its lowest 4 bits.
-      const __m512 low = _mm512_fmsub_ps(_mm512_permutexvar_ps(bytes, table), scale, shift);
-      const __m512 high = _mm512_fmsub_ps(_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), table), scale, shift);
+  for (int64_t b = 0; b < weight.blocks; ++b, x += weight.bytes * 2) {
+    for (int64_t at = 0; at < weight.bytes; at += 16, packed += 16) {
+      __m512 low[kCount], high[kCount];
+#pragma GCC unroll 4
+      for (int c = 0; c < kCount; ++c) {
+        const __m512 scale = _mm512_set1_ps(weight.scale[c * weight.blocks + b]), shift = _mm512_set1_ps(weight.shift[c * weight.blocks + b]);
+        const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(packed + c * row_bytes)));
+        // The index of a permutation is its lowest 4 bits.
+        low[c] = _mm512_fmsub_ps(_mm512_permutexvar_ps(bytes, table), scale, shift);
+        high[c] = _mm512_fmsub_ps(_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), table), scale, shift);
+      }
+#pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const float* from = x + r * pitch + at;
-        sums[r] = _mm512_fmadd_ps(low, _mm512_loadu_ps(from), sums[r]);
-        sums[r] = _mm512_fmadd_ps(high, _mm512_loadu_ps(from + row.bytes), sums[r]);
+        const __m512 first = _mm512_loadu_ps(x + r * pitch + at), second = _mm512_loadu_ps(x + r * pitch + at + weight.bytes);
+#pragma GCC unroll 4
+        for (int c = 0; c < kCount; ++c) sums[c][r] = _mm512_fmadd_ps(low[c], first, sums[c][r]);
+#pragma GCC unroll 4
+        for (int c = 0; c < kCount; ++c) sums[c][r] = _mm512_fmadd_ps(high[c], second, sums[c][r]);
       }
     }
   }
-  for (int r = 0; r < kRows; ++r) out[r] = _mm512_reduce_add_ps(sums[r]);
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < kCount; ++c) out[r * out_pitch + c] = _mm512_reduce_add_ps(sums[c][r]);
+}
+
+template <int kCount>
+void NibbleRows(const BlockRows& weight, const float* split, int64_t pitch, int64_t rows, float* out, int64_t out_pitch) {
+  for (; rows >= 4; rows -= 4, split += 4 * pitch, out += 4 * out_pitch) DotNibbles<kCount, 4>(weight, split, pitch, out, out_pitch);
+  for (; rows > 0; --rows, split += pitch, out += out_pitch) DotNibbles<kCount, 1>(weight, split, pitch, out, out_pitch);
 }
 #endif
 
@@ -75,17 +95,25 @@ void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float*
   }
 }
 
-void DotBlocks(const BlockRow& row, const float* split, int64_t pitch, int64_t rows, float* out) {
+void DotBlocks(const BlockRows& weight, int64_t count, const float* split, int64_t pitch, int64_t rows, float* out, int64_t out_pitch) {
+  BlockRows row = weight;
+  const auto next = [&](int64_t n) {
+    row.packed += n * row.blocks * row.bytes, row.scale += n * row.blocks, row.shift += n * row.blocks;
+    out += n, count -= n;
+  };
 #ifdef __AVX512F__
   if (row.bits == 4 && row.bytes % 16 == 0) {
-    if (rows == kBlockRows) return DotNibbles<kBlockRows>(row, split, pitch, out);
-    for (; rows >= 4; rows -= 4, split += 4 * pitch, out += 4) DotNibbles<4>(row, split, pitch, out);
-    for (; rows > 0; --rows, split += pitch, ++out) DotNibbles<1>(row, split, pitch, out);
+    for (; count >= 4; next(4)) NibbleRows<4>(row, split, pitch, rows, out, out_pitch);
+    for (; count > 0; next(1)) NibbleRows<1>(row, split, pitch, rows, out, out_pitch);
     return;
   }
 #endif
-  if (row.bits == 4) return Dot<4>(row, split, pitch, rows, out);
-  row.bits == 8 ? Dot<8>(row, split, pitch, rows, out) : Dot<2>(row, split, pitch, rows, out);
+  for (; count > 0; next(1)) {
+    if (row.bits == 4)
+      Dot<4>(row, split, pitch, rows, out, out_pitch);
+    else
+      row.bits == 8 ? Dot<8>(row, split, pitch, rows, out, out_pitch) : Dot<2>(row, split, pitch, rows, out, out_pitch);
+  }
 }
 
 }  // namespace MXNET_CPU_VARIANT
