@@ -13,11 +13,12 @@ namespace quantized {
 
 struct BlockDenseParam : public Parameter<BlockDenseParam> {
   int num_hidden, bits;
-  bool no_bias;
+  bool no_bias, with_shift;
   MXNET_DECLARE_PARAM(BlockDenseParam) {
     MXNET_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
     MXNET_FIELD(bits).set_default(4).describe("Bits of a number of the weight: 2, 4 or 8.");
     MXNET_FIELD(no_bias).set_default(true).describe("There is no bias.");
+    MXNET_FIELD(with_shift).set_default(true).describe("There is a shift; else numbers stand around half of what they can be.");
   }
 };
 MXNET_REGISTER_PARAM(BlockDenseParam);
@@ -27,7 +28,17 @@ namespace {
 using nn::Named;
 using P = BlockDenseParam;
 
-enum In : int { kData, kWeight, kScale, kShift, kBias };
+enum In : int { kData, kWeight, kScale, kShift };
+
+std::vector<std::string> Inputs(const Attrs& a) {
+  std::vector<std::string> names{"data", "weight", "scale", "shift", "bias"};
+  if (!a.param) return names;
+  if (a.get<P>().no_bias) names.pop_back();
+  if (!a.get<P>().with_shift) names.erase(names.begin() + kShift);
+  return names;
+}
+int BiasAt(const P& p) { return p.with_shift ? 4 : 3; }
+
 bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const P& p = attrs.get<P>();
   const Shape &data = (*in)[kData], &weight = (*in)[kWeight];
@@ -40,8 +51,8 @@ bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       << Named(attrs) << "data has shape " << data << ", the weight " << weight
       << "; accepted is a weight (num_hidden, blocks, bytes) with as many numbers in a row as data's last dimension has";
   AssignShape(attrs, "scale", &(*in)[kScale], Shape{weight[0], weight[1]});
-  AssignShape(attrs, "shift", &(*in)[kShift], Shape{weight[0], weight[1]});
-  if (!p.no_bias) AssignShape(attrs, "bias", &(*in)[kBias], Shape{p.num_hidden});
+  if (p.with_shift) AssignShape(attrs, "shift", &(*in)[kShift], Shape{weight[0], weight[1]});
+  if (!p.no_bias) AssignShape(attrs, "bias", &(*in)[BiasAt(p)], Shape{p.num_hidden});
   Shape result = data;
   result[data.ndim() - 1] = p.num_hidden;
   AssignShape(attrs, "output", &(*out)[0], result);
@@ -61,7 +72,7 @@ struct Job {
   const uint8_t* packed;
   float* out;
   BlockRows From(int64_t i) const {
-    return {packed + i * blocks * bytes, scale + i * blocks, shift + i * blocks, blocks, bytes, p.bits};
+    return {packed + i * blocks * bytes, scale + i * blocks, shift ? shift + i * blocks : nullptr, blocks, bytes, p.bits};
   }
 };
 
@@ -99,8 +110,8 @@ void Forward(KernelArgs& args) {
                 bytes,
                 args.in[kData].data<float>(),
                 args.in[kScale].data<float>(),
-                args.in[kShift].data<float>(),
-                p.no_bias ? nullptr : args.in[kBias].data<float>(),
+                p.with_shift ? args.in[kShift].data<float>() : nullptr,
+                p.no_bias ? nullptr : args.in[BiasAt(p)].data<float>(),
                 weight.data<uint8_t>(),
                 args.out[0].data<float>()};
   Multiply(args, job);
@@ -113,7 +124,9 @@ MXNET_REGISTER_OP(_block_dense)
         "and features is blocks * bytes * 8 / bits. A number q stands for q * scale - shift, which have shape (num_hidden, blocks). "
         "float32.")
     .set_param<P>()
-    .set_inputs({"data", "weight", "scale", "shift", "bias"}, [](const Attrs& a) { return a.get<P>().no_bias ? 4 : 5; })
+    .set_inputs({"data", "weight", "scale", "shift", "bias"},
+                [](const Attrs& a) { return BiasAt(a.get<P>()) + (a.get<P>().no_bias ? 0 : 1); })
+    .set_list_inputs(Inputs)
     .set_infer_shape(InferShape)
     .set_infer_type(InferType)
     .set_dtypes({kFloat32})

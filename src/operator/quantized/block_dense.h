@@ -9,12 +9,13 @@
 namespace mxnet {
 
 /*
- * Rows of a weight, one behind the other. A byte has 8 / bits numbers, the low bits first; a block has `bytes` bytes.
- * A number q stands for q * scale - shift.
+ * Rows of a weight, one behind the other. A byte has 8 / bits numbers, the low bits first; a block
+ * has `bytes` bytes.
+ * A number q stands for q * scale - shift; without shift, for (q - half of their count) * scale.
  */
 struct BlockRows {
   const uint8_t* packed;
-  const float *scale, *shift;  // for each block
+  const float *scale, *shift;  // for each block; shift may be null
   int64_t blocks, bytes;
   int bits;
 };

@@ -1,7 +1,7 @@
 // Loops over 8-bit integers. Each is one that compilers make vector code of.
-#include "operator/quantized/bytes.h"
-
 #include <type_traits>
+
+#include "operator/quantized/bytes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

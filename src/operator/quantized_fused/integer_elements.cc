@@ -314,7 +314,8 @@ Op& Elements(const char* name, const char* text, std::vector<std::string> inputs
       .set_dtypes({kFloat32});
   Elements("_integer_pair",
            "The sum or the product of two arrays of 8-bit integers with zero points, in 8 bits.\n\n"
-           "a and b have one shape, or b is (batch, channels, 1...) beside images a. What they stand for is added or multiplied, cut to [low, high], and rounded to the nearest integer of "
+           "a and b have one shape, or b is (batch, channels, 1...) beside images a. What they stand for is added or multiplied, cut to "
+           "[low, high], and rounded to the nearest integer of "
            "out_scale and out_zero. int8, uint8.",
            {"a", "b"}, [](KernelArgs& a) { OnHost(a, ComputePairs); })
       .set_param<IntegerPairParam>()
