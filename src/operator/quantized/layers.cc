@@ -197,7 +197,7 @@ void AveragesOnHost(KernelArgs& args) {
   });
 }
 
-/* Maxima of images channels last: a window's places are rows of channels. False: not of this kind. */
+/* Maxima of images channels last: the places of a window are rows. False: not of this kind. */
 bool MaximaOfRows(KernelArgs& args) {
   const auto& p = args.param<nn::PoolingParam>();
   const TBlob &x = args.in[0], &out = args.out[0];

@@ -60,7 +60,7 @@ void MultiplyPairs(const BytePair& p, float scale, ByteLimits limits, int64_t n,
 void LookUp(const uint8_t* x, const uint8_t* table, int64_t n, uint8_t* out) {
   int64_t i = 0;
 #ifdef __AVX512BW__
-  // The table as 128 words in four registers; a byte's word is chosen by 7 bits, its half by the lowest.
+  // The table is 128 words in four registers. 7 bits of a byte choose a word, the lowest its half.
   const __m512i a = _mm512_loadu_si512(table), b = _mm512_loadu_si512(table + 64), c = _mm512_loadu_si512(table + 128),
                 d = _mm512_loadu_si512(table + 192), one = _mm512_set1_epi16(1);
   for (; i + 32 <= n; i += 32) {
