@@ -79,12 +79,12 @@ struct Job {
 /* Some rows of the weight go by all rows of data, which lie in the cache some at a time. */
 void Multiply(KernelArgs& args, const Job& job) {
   float* split = nn::Workspace<float>(args, job.rows * job.k);
-  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k)), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
   });
   constexpr int64_t kColumns = 4, kCached = 8192;  // columns that the loops take together; numbers of data that stay near
   const int64_t hidden = job.p.num_hidden, groups = (hidden + kColumns - 1) / kColumns;
-  const int64_t together = std::max<int64_t>(4, kCached / job.k / 4 * 4);
+  const int64_t together = std::max<int64_t>(4, kCached / std::max<int64_t>(1, job.k) / 4 * 4);
   ParallelFor(groups, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k * job.rows)), [&](int64_t b, int64_t e) {
     const int64_t first = b * kColumns, end = std::min(hidden, e * kColumns);
     for (int64_t r = 0; r < job.rows; r += together) {
