@@ -333,3 +333,10 @@ def test_weights_of_few_bits_stay_packed(bits, block, rows, with_zeros):
     want = feeds["x"] @ weight.reshape(n, -1)[:, :k].T + bias
     np.testing.assert_allclose(ours(data, feeds)[0], want, rtol=1e-4, atol=1e-3)
     assert "_block_dense" in operators(data)
+
+
+def test_packed_rows_without_numbers_give_zeros():
+    empty = mx.nd.zeros((3, 0)), mx.nd.zeros((5, 0, 16), dtype="uint8"), mx.nd.zeros((5, 0))
+    with mx.util.np_shape(True):
+        made = mx.nd._internal._block_dense(*empty, with_shift=False, num_hidden=5)
+        np.testing.assert_array_equal(made.asnumpy(), np.zeros((3, 5)))
