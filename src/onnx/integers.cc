@@ -393,9 +393,18 @@ class Rewriter {
     SetInputs(&made);
   }
 
-  /* The same numbers in other steps, or as they are. */
-  std::string InSteps(const Quantity& x, const Quantity& out, size_t before) {
+  /* The same numbers in other steps, or as they are; `reader`: the DequantizeLinear of them. */
+  std::string InSteps(const Quantity& x, const Quantity& out, const NodeProto& reader, size_t before) {
     if (SameSteps(x, out)) return x.numbers;
+    const auto layer = groups_.find(x.numbers);  // which only this reads: it is rounded twice
+    if (layer != groups_.end() && ReadOnce(x.numbers) && ReadOnce(reader.outputs[0])) {
+      NodeProto& n = *layer->second.first;
+      if (n.op == "Conv" && n.inputs.size() == 9 && !Find(n, "high") && FloatOf(n, "low", 0) == 0) {
+        n.inputs.insert(n.inputs.end(), {"", "", "", n.inputs[7], n.inputs[8]});
+        n.inputs[7] = out.scale, n.inputs[8] = out.zero;
+        return x.numbers;
+      }
+    }
     const std::string name = x.numbers + "/" + out.numbers + "/" + std::to_string(made_->size());
     NodeProto& made = Make(name, "Function", name);
     AddInputs(&made, x);
@@ -414,7 +423,7 @@ class Rewriter {
     Group g = Begin(at);
     if (parts.empty() || !TakeStep(&g)) return;
     std::vector<std::string> inputs;
-    for (const Quantity& part : parts) inputs.push_back(InSteps(part, g.out, g.last()));
+    for (const Quantity& part : parts) inputs.push_back(InSteps(part, g.out, *MakerOf(n.inputs[inputs.size()]), g.last()));
     NodeProto& made = Replace(g, "Concat");
     made.domain.clear(), made.opset = n.opset, made.attributes = n.attributes, made.inputs = inputs;
     SetInputs(&made);

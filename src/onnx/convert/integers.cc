@@ -212,6 +212,12 @@ Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool mult
     const Shape shape = BroadcastOf(c, a.numbers.shape(), b.numbers.shape());
     PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs), PutBounds(low, high, &attrs);
     attrs["multiply"] = Text(multiply);
+    const auto of_channels = [](const Shape& x, const Shape& y) {
+      return x.ndim() >= 3 && y.ndim() == x.ndim() && y[0] == x[0] && y[1] == x[1] && y.Prod(2, y.ndim()) == 1;
+    };
+    if (of_channels(b.numbers.shape(), a.numbers.shape()) && shape != a.numbers.shape())
+      return PairInSteps(c, b, a, multiply, y, dtype, low, high);
+    if (of_channels(a.numbers.shape(), b.numbers.shape())) return c.Op("_integer_pair", {a.numbers, b.numbers}, attrs);
     return c.Op("_integer_pair", {c.BroadcastTo(a.numbers, shape), c.BroadcastTo(b.numbers, shape)}, attrs);
   }
   return FinishFloats(c, rest, Binary(c, op, floats(a), floats(b)));

@@ -141,19 +141,24 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
   const int64_t blocks = (k + block - 1) / block;
   if (a.ndim() < 1 || a.shape()[a.ndim() - 1] != k || c.in(2).size() != n * blocks || c.in(1).size() * (8 / bits) < n * blocks * block)
     c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", scales " + Text(c.in(2).shape()));
-  const int dtype = c.in(2).dtype();
-  const Value numbers = c.Cast(c.Reshape(Unpacked(c, c.in(1), bits, n * blocks, block), Shape{n, blocks, block}), kFloat32);
-  Value zero = c.Scalar(static_cast<double>(int64_t{1} << (bits - 1)), kFloat32);
+  const Value scale = c.Cast(c.Reshape(c.in(2), Shape{n, blocks}), kFloat32);
+  Value data = c.Cast(a, kFloat32);
+  if (blocks * block != k) {  // numbers behind the end of a row count nothing
+    Sizes before(static_cast<size_t>(a.ndim()), 0), after = before;
+    after.back() = blocks * block - k;
+    data = Pad(c, data, before, after, 0);
+  }
+  const int64_t bytes = block * bits / 8;
+  if (bytes * 8 != block * bits || c.in(1).size() != n * blocks * bytes) c.Refuse("the weight has shape " + Text(c.in(1).shape()));
+  std::vector<Value> operands = {data, c.Reshape(c.in(1), Shape{n, blocks, bytes}), scale};
   if (c.has(3)) {
     const Value& z = c.in(3);
-    zero = c.Cast(c.Reshape(IsFloating(z.dtype()) ? z : Unpacked(c, z, bits, n, blocks), Shape{n, blocks, 1}), kFloat32);
+    operands.push_back(
+        Mul(c, scale, c.Cast(c.Reshape(IsFloating(z.dtype()) ? z : Unpacked(c, z, bits, n, blocks), Shape{n, blocks}), kFloat32)));
   }
-  const Value scaled = Mul(c, Sub(c, numbers, zero), c.Cast(c.Reshape(c.in(2), Shape{n, blocks, 1}), kFloat32));
-  const Value weight = c.Cast(SliceAxis(c, c.Reshape(scaled, Shape{n, blocks * block}), 1, 0, k), dtype);
-  const bool bias = c.has(5);
-  std::vector<Value> operands = {c.Cast(a, dtype), weight};
-  if (bias) operands.push_back(c.in(5));
-  c.Out(c.Cast(c.Op("FullyConnected", operands, {{"num_hidden", Text(n)}, {"no_bias", Text(!bias)}, {"flatten", "False"}}), a.dtype()));
+  if (c.has(5)) operands.push_back(c.Cast(c.in(5), kFloat32));
+  const AttrDict attrs = {{"num_hidden", Text(n)}, {"bits", Text(bits)}, {"no_bias", Text(!c.has(5))}, {"with_shift", Text(c.has(3))}};
+  c.Out(c.Cast(c.Op("_block_dense", operands, attrs), a.dtype()));
 }
 
 /*

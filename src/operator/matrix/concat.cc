@@ -6,6 +6,7 @@
 
 #include "operator/matrix/axes.h"
 #include "operator/matrix/join_pieces.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/record/traits.h"
@@ -530,6 +531,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .alias("_sparse_concat")
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
       .set_trait(Quantized{"_contrib_quantized_concat"})
+      .set_trait(graph_ops::ByteImages{})
       .set_layout(LayoutRule::kChannelsLast)
       .set_infer_shape(ConcatShape)
       .set_kernel(Concat);

@@ -22,7 +22,7 @@ struct ByteLimits {
  * the same as int32. MultiplyBytes: products, exact. ProductsToBytes: products * scale, cut towards
  * zero. PositiveBytes: the larger of x and 0. AddToSums: sums + add, cut to int32. Extremes: the
  * least and the greatest of numbers that are no NaN; low and high are looked at first. LargestSum:
- * the largest magnitude.
+ * the largest magnitude. MaxBytes: the larger one of each pair.
  */
 MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
                   void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
@@ -39,7 +39,8 @@ MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLim
                   void PositiveBytes(const int8_t* x, int64_t n, int8_t* out); void AddToSums(const int32_t* add, int64_t n, int32_t* sums);
                   void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
                   void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high);
-                  int64_t LargestOfSums(const int32_t* x, int64_t n);)
+                  int64_t LargestOfSums(const int32_t* x, int64_t n);
+                  void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BYTES_H_

@@ -1,4 +1,6 @@
 // Loops over 8-bit integers. Each is one that compilers make vector code of.
+#include <type_traits>
+
 #include "operator/quantized/bytes.h"
 
 namespace mxnet {
@@ -158,6 +160,14 @@ int64_t LargestOfSums(const int32_t* x, int64_t n) {
   }
   const int64_t below = -static_cast<int64_t>(least);
   return below > greatest ? below : greatest;
+}
+
+void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest) {
+  OfType(x, is_unsigned, [&](const auto* from) {
+    auto* to = static_cast<std::remove_const_t<std::remove_pointer_t<decltype(from)>>*>(greatest);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] > to[i] ? from[i] : to[i];
+  });
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -1,6 +1,8 @@
 // Convolution, dense layer and pooling of 8-bit integers.
 #include "operator/quantized/layers.h"
 
+#include <cstring>
+
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/dense/fully_connected.h"
@@ -195,8 +197,38 @@ void AveragesOnHost(KernelArgs& args) {
   });
 }
 
+/* Maxima of images channels last: the places of a window are rows. False: not of this kind. */
+bool MaximaOfRows(KernelArgs& args) {
+  const auto& p = args.param<nn::PoolingParam>();
+  const TBlob &x = args.in[0], &out = args.out[0];
+  const int n = p.kernel.ndim();
+  if (n != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return false;
+  const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], rows = out.shape[2], columns = out.shape[3];
+  const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
+  const int64_t down = at(p.stride, 0, 1), across = at(p.stride, 1, 1), above = at(p.pad, 0, 0), left = at(p.pad, 1, 0);
+  const int least = out.dtype == kUint8 ? 0 : -128;
+  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, columns * channels)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const char* image = x.data<char>() + i / rows * channels * height * width;
+      const int64_t top = i % rows * down - above;
+      for (int64_t j = 0; j < columns; ++j) {
+        char* to = out.data<char>() + (i * columns + j) * channels;
+        const int64_t from = j * across - left;
+        std::memset(to, least, static_cast<size_t>(channels));
+        for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
+          for (int64_t w = std::max<int64_t>(0, from); w < std::min(width, from + p.kernel[1]); ++w)
+            MXNET_CPU_CALL(MaxBytes)(image + (h * width + w) * channels, out.dtype == kUint8, channels, to);
+      }
+    }
+  });
+  return true;
+}
+
 void PoolingKernel(KernelArgs& args) {
-  if (args.param<nn::PoolingParam>().pool_type == nn::kPoolMax) return RunInRange(args, "Pooling", 1, 1);
+  if (args.param<nn::PoolingParam>().pool_type == nn::kPoolMax) {
+    if (args.run.ctx.is_gpu() || !Wanted(args, 0) || !MaximaOfRows(args)) return RunInRange(args, "Pooling", 1, 1);
+    return StoreRange(args, *args.in[1].data<float>(), *args.in[2].data<float>());
+  }
   OnHost(args, [](KernelArgs& a) {
     if (Wanted(a, 0) && a.out[0].Size() != 0) AveragesOnHost(a);
     StoreRange(a, *a.in[1].data<float>(), *a.in[2].data<float>());

@@ -146,11 +146,20 @@ void QuantizeDynamically(KernelArgs& args) {
 
 // ---- two arrays
 
+/* Is `b` one number for each channel of images of shape `a`? */
+bool IsOfChannels(const Shape& a, const Shape& b) {
+  if (a.ndim() < 3 || b.ndim() != a.ndim() || b[0] != a[0] || b[1] != a[1]) return false;
+  return b.Prod(2, b.ndim()) == 1;
+}
+
 bool PairShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "b", &(*in)[1], (*in)[0]);
-  AssignShape(attrs, "a", &(*in)[0], (*in)[1]);
+  const Shape &a = (*in)[0], &b = (*in)[1];
+  if (!(a.known() && b.known() && IsOfChannels(a, b))) {
+    AssignShape(attrs, "b", &(*in)[1], (*in)[0]);
+    AssignShape(attrs, "a", &(*in)[0], (*in)[1]);
+  }
   AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
-  return (*in)[0].known();
+  return (*in)[0].known() && (*in)[1].known();
 }
 
 void CheckByteResult(const Attrs& attrs, const ResultFields& p) {
@@ -178,11 +187,26 @@ void ComputePairs(KernelArgs& args) {
   if (!p.multiply) pair.shift -= pair.a_zero * pair.a_scale + pair.b_zero * pair.b_scale;
   const float scale = p.a_scale * p.b_scale / p.out_scale;
   char* out = args.out[0].data<char>();
-  ParallelFor(a.Size(), kChunk, [&](int64_t from, int64_t to) {
+  const auto compute = [&](int64_t at, int64_t b_at, int64_t n, const char* other) {
     BytePair some = pair;
-    some.a = a.data<char>() + from, some.b = b.data<char>() + from;
-    p.multiply ? MXNET_CPU_CALL(MultiplyPairs)(some, scale, limits, to - from, out + from)
-               : MXNET_CPU_CALL(AddPairs)(some, limits, to - from, out + from);
+    some.a = a.data<char>() + at, some.b = other + b_at;
+    p.multiply ? MXNET_CPU_CALL(MultiplyPairs)(some, scale, limits, n, out + at) : MXNET_CPU_CALL(AddPairs)(some, limits, n, out + at);
+  };
+  if (a.shape == b.shape)
+    return ParallelFor(a.Size(), kChunk, [&](int64_t from, int64_t to) { compute(from, from, to - from, b.data<char>()); });
+  const int64_t channels = a.shape[1], places = a.shape.Prod(2, a.shape.ndim());
+  const bool last = a.layout == Layout::kChannelsLast;
+  const int64_t row = last ? channels : places, rows = row > 0 ? a.Size() / row : 0;
+  ParallelFor(rows, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, row)), [&](int64_t from, int64_t to) {
+    std::vector<char> same(last ? 0 : static_cast<size_t>(row));
+    for (int64_t i = from; i < to; ++i) {
+      if (last) {
+        compute(i * row, i / places * channels, row, b.data<char>());
+        continue;
+      }
+      std::fill(same.begin(), same.end(), b.data<char>()[i]);
+      compute(i * row, 0, row, same.data());
+    }
   });
 }
 
@@ -290,7 +314,8 @@ Op& Elements(const char* name, const char* text, std::vector<std::string> inputs
       .set_dtypes({kFloat32});
   Elements("_integer_pair",
            "The sum or the product of two arrays of 8-bit integers with zero points, in 8 bits.\n\n"
-           "a and b have one shape. What they stand for is added or multiplied, cut to [low, high], and rounded to the nearest integer of "
+           "a and b have one shape, or b is (batch, channels, 1...) beside images a. What they stand for is added or multiplied, cut to "
+           "[low, high], and rounded to the nearest integer of "
            "out_scale and out_zero. int8, uint8.",
            {"a", "b"}, [](KernelArgs& a) { OnHost(a, ComputePairs); })
       .set_param<IntegerPairParam>()

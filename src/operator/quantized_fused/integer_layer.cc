@@ -96,8 +96,11 @@ bool ConvolutionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape weight = data, result = data;
   weight[0] = result[1] = p.num_filter, weight[1] = data[1] / p.num_group;
   for (int i = 0; i < n; ++i) {
-    const int64_t before = At(p.pad, i, 0), after = At(p.pad_end, i, before), step = At(p.stride, i, 1);
-    const int64_t extent = (p.kernel[i] - 1) * At(p.dilate, i, 1) + 1, room = data[i + 2] + before + after - extent;
+    const int64_t before = At(p.pad, i, 0), after = At(p.pad_end, i, before), step = At(p.stride, i, 1), apart = At(p.dilate, i, 1);
+    constexpr int64_t kMost = INT32_MAX;
+    MXNET_CHECK_KIND(p.kernel[i] > 0 && apart > 0 && p.kernel[i] < kMost && apart < kMost && before < kMost && after < kMost, Value)
+        << Named(attrs) << "kernel " << p.kernel << ", dilate " << p.dilate << ", pad " << p.pad << "; accepted are sizes above 0";
+    const int64_t extent = (p.kernel[i] - 1) * apart + 1, room = data[i + 2] + before + after - extent;
     MXNET_CHECK_KIND(step > 0 && room >= 0 && before >= 0 && after >= 0, Value)
         << Named(attrs) << "a window of " << extent << " places does not fit into data of shape " << data;
     weight[i + 2] = p.kernel[i];

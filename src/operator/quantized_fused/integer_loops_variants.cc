@@ -1,6 +1,10 @@
 // Loops over 8-bit integers with zero points. Each is one that compilers make vector code of.
 #include "operator/quantized_fused/integer_loops.h"
 
+#ifdef __AVX512BW__
+#include <immintrin.h>
+#endif
+
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
@@ -54,7 +58,20 @@ void MultiplyPairs(const BytePair& p, float scale, ByteLimits limits, int64_t n,
 }
 
 void LookUp(const uint8_t* x, const uint8_t* table, int64_t n, uint8_t* out) {
-  for (int64_t i = 0; i < n; ++i) out[i] = table[x[i]];
+  int64_t i = 0;
+#ifdef __AVX512BW__
+  // The table is 128 words in four registers. 7 bits of a byte choose a word, the lowest its half.
+  const __m512i a = _mm512_loadu_si512(table), b = _mm512_loadu_si512(table + 64), c = _mm512_loadu_si512(table + 128),
+                d = _mm512_loadu_si512(table + 192), one = _mm512_set1_epi16(1);
+  for (; i + 32 <= n; i += 32) {
+    const __m512i index = _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i)));
+    const __m512i word = _mm512_srli_epi16(index, 1), half = _mm512_slli_epi16(_mm512_and_si512(index, one), 3);
+    const __m512i low = _mm512_permutex2var_epi16(a, word, b), high = _mm512_permutex2var_epi16(c, word, d);
+    const __m512i both = _mm512_mask_blend_epi16(_mm512_test_epi16_mask(index, _mm512_set1_epi16(128)), low, high);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm512_cvtepi16_epi8(_mm512_srlv_epi16(both, half)));
+  }
+#endif
+  for (; i < n; ++i) out[i] = table[x[i]];
 }
 
 void AddColumns(const void* x, bool is_unsigned, int64_t rows, int64_t n, int32_t* sums) {

@@ -307,3 +307,36 @@ def test_files_cannot_name_the_nodes_that_take_the_place_of_others():
     data = model([node("Function", ["x"], ["y"], domain="mxnet.integers")], image(2, 3), {})
     with pytest.raises(ValueError, match="not known"):
         mx.onnx.load(data)
+
+
+@pytest.mark.parametrize("bits, block", [(4, 32), (4, 16), (4, 64), (8, 32), (2, 16)])
+@pytest.mark.parametrize("rows, with_zeros", [(1, True), (2, False), (6, True), (21, False)])
+def test_weights_of_few_bits_stay_packed(bits, block, rows, with_zeros):
+    random = np.random.RandomState(4)
+    k, n = 80, 7  # the last block is not full
+    blocks = -(-k // block)
+    packed = random.randint(0, 256, (n, blocks, block * bits // 8)).astype("u1")
+    zeros = random.randint(0, 256, (n, -(-blocks * bits // 8))).astype("u1")
+    scales = (0.5 + random.rand(n * blocks)).astype("f4")
+    bias = random.randn(n).astype("f4")
+    feeds = {"x": random.randn(1, rows, k).astype("f4")}
+    made = node("MatMulNBits", ["x", "w", "s", "z" if with_zeros else "", "", "b"], ["y"], K=k, N=n, bits=bits,
+                block_size=block, **MICROSOFT)
+    data = model([made], feeds, {"w": packed, "s": scales, "z": zeros, "b": bias})
+
+    def numbers(bytes_):  # the low bits first
+        places = [(bytes_[..., None] >> (i * bits)) & (2 ** bits - 1) for i in range(8 // bits)]
+        return np.concatenate(places, -1).reshape(*bytes_.shape[:-1], -1).astype("f8")
+
+    zero = numbers(zeros)[:, :blocks, None] if with_zeros else 2 ** (bits - 1)
+    weight = (numbers(packed) - zero) * scales.reshape(n, blocks, 1)
+    want = feeds["x"] @ weight.reshape(n, -1)[:, :k].T + bias
+    np.testing.assert_allclose(ours(data, feeds)[0], want, rtol=1e-4, atol=1e-3)
+    assert "_block_dense" in operators(data)
+
+
+def test_packed_rows_without_numbers_give_zeros():
+    empty = mx.nd.zeros((3, 0)), mx.nd.zeros((5, 0, 16), dtype="uint8"), mx.nd.zeros((5, 0))
+    with mx.util.np_shape(True):
+        made = mx.nd._internal._block_dense(*empty, with_shift=False, num_hidden=5)
+        np.testing.assert_array_equal(made.asnumpy(), np.zeros((3, 5)))
