@@ -372,7 +372,7 @@ class Executor(NotCopied):
         for params, bound, what in ((arg_params, self.arg_dict, "arguments"), (aux_params or {}, self.aux_dict, "auxiliary states")):
             for name, array in params.items():
                 if name in bound:
-                    array.astype(bound[name].dtype).copyto(bound[name])
+                    array.astype(bound[name].dtype, copy=False).copyto(bound[name])
                 elif not allow_extra_params:
                     raise ValueError(f'[executor] Found name "{name}" that is not in the {what}')
 

@@ -274,7 +274,7 @@ class DataParallelExecutorGroup:
                 mean = on_devices[0].as_in_context(cpu())
                 if len(on_devices) > 1:
                     mean = sum((a.as_in_context(cpu()) for a in on_devices[1:]), mean) / len(on_devices)
-                mean.astype(target[name].dtype).copyto(target[name])
+                mean.astype(target[name].dtype, copy=False).copyto(target[name])
 
     def forward(self, data_batch, is_train=None):
         """A forward pass on all devices."""

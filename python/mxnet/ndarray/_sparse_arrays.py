@@ -364,7 +364,8 @@ class CSRNDArray(BaseSparseNDArray):
         self._assign(value)
 
     def asscipy(self):
-        """The matrix as ``scipy.sparse.csr_matrix``, with the values' dtype.
+        """The matrix as ``scipy.sparse.csr_matrix``, with the values' dtype. It has a copy of the
+        parts, so that what is done to it does not change the array.
 
         >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().toarray()
         array([[0., 5.],

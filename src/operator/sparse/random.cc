@@ -1,21 +1,23 @@
-// Draws into row_sparse arrays, all of whose rows are stored then.
+// Draws and constants into row_sparse arrays, all of whose rows are stored then.
 #include <numeric>
 
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
 namespace {
 
 /* Row_sparse where that is wished for. */
-bool TakesDraw(const Attrs&, const StorageTypes&, StorageTypes* out) {
+bool TakesRows(const Attrs&, const StorageTypes&, StorageTypes* out) {
   return (*out)[0] == StorageType::kRowSparse || GiveStorage(&(*out)[0], StorageType::kDense);
 }
 
 /* The dense kernel, on the values. */
-Kernel DrawRows(const char* name) {
-  return [op = &Op::Register(name)](KernelArgs& args) {
+Kernel RowsBy(const char* name, bool constant) {
+  return [op = &Op::Register(name), constant](KernelArgs& args) {
+    if (args.req[0] == OpReq::kNull) return;
     SparseParts* const out = args.out[0].sparse;
     const int64_t rows = out->shape[0];
     out->Resize(rows);
@@ -27,13 +29,15 @@ Kernel DrawRows(const char* name) {
     KernelArgs dense = args;
     dense.out = Span<const TBlob>(&values, 1);
     (*op->KernelFor(DeviceType::kCPU))(dense);
+    if (constant && !sparse::AnyNonZero(values.dptr, values.Size(), values.dtype)) out->Resize(0);
   };
 }
 
 [[maybe_unused]] const bool registered = [] {
   for (const char* name : {"_random_uniform", "_random_normal", "_random_gamma", "_random_exponential", "_random_poisson",
                            "_random_negative_binomial", "_random_generalized_negative_binomial"})
-    DeclareSparse(name, TakesDraw).set_kernel(DeviceType::kCPU, DrawRows(name));
+    DeclareSparse(name, TakesRows).set_kernel(DeviceType::kCPU, RowsBy(name, false));
+  for (const char* name : {"_full", "_ones"}) DeclareSparse(name, TakesRows).set_kernel(DeviceType::kCPU, RowsBy(name, true));
   return true;
 }();
 

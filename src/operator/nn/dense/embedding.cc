@@ -41,8 +41,8 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
   return out;
 }
 
-// out[i] = row number[i] of the weight, in one copy each. Rows of large tables lie on pages that the
-// processor has to look up, so they are asked for ahead.
+// out[i] = row number[i] of the weight, in one copy each. Rows of large tables lie on pages that
+// the processor has to look up, so they are asked for ahead.
 template <typename Length>
 void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out) {
   constexpr int64_t kAhead = 12, kMost = 1024;
