@@ -313,7 +313,7 @@ class Trainer:
     def _check_and_rescale_grad(self, scale):
         known = self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale
         if known and not self._stepped and isinstance(self._optimizer, opt.Optimizer):
-            # row_sparse_data has set the servers up before the batch size was known; nothing was pushed since
+            # row_sparse_data has set the servers up before the batch size was known
             self._optimizer.rescale_grad = scale
             self._kvstore.set_optimizer(self._optimizer)
         elif known:

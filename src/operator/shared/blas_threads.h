@@ -15,8 +15,8 @@ namespace mxnet {
 void SettleBlasThreads();
 
 /*
- * Around each call of the library. OpenBLAS asks again and again, for ever, where it finds no memory
- * for the buffer of a call: so there must be room. Throws std::bad_alloc.
+ * Around each call of the library. OpenBLAS asks for ever where it finds no memory for the buffer
+ * of a call: so there must be room. Throws std::bad_alloc.
  */
 class BlasCall {
  public:

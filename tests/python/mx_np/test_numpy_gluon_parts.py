@@ -593,26 +593,3 @@ def test_a_group_norm_by_channel_shows_its_channels(numpy_semantics):
     layer.initialize()
     layer(an_array((1, 4, 3)))
     assert repr(layer) == "GroupNorm(eps=1e-05, num_groups=2, center=True, scale=True, in_channels=4)"
-
-
-@pytest.mark.parametrize("hybrid", [False, True])
-@pytest.mark.parametrize("shape, data, known", [((0, 4), (2, 3), (3, 4)), ((0,), (2, 3), (3,)), ((2, 0, 4), (5, 3), (2, 3, 4))])
-def test_dot_tells_the_shape_of_a_parameter(hybrid, shape, data, known):
-    """As in 1.9.1: x.dot(w) with w of shape (0, k)."""
-    class Dot(mx.gluon.nn.HybridBlock):
-        def __init__(self):
-            super().__init__()
-            self.w = self.params.get("w", shape=shape, allow_deferred_init=True)
-
-        def hybrid_forward(self, F, x, w):
-            return x.dot(w)
-    mx.npx.set_np()
-    try:
-        net = Dot()
-        net.initialize(mx.init.One())
-        if hybrid:
-            net.hybridize()
-        result = net(mx.np.ones(data))
-        assert net.w.shape == known and (result.asnumpy() == 3).all() and result.shape == onp.ones(data).dot(onp.ones(known)).shape
-    finally:
-        mx.npx.reset_np()

@@ -271,7 +271,7 @@ def test_ctypes_binding_refuses():
 
 
 def test_an_array_without_dimensions_is_flipped():
-    """NumPy gives the element, which is no view: a view of it lay at an address outside of the array."""
+    """NumPy gives the element, which is no view: its place was taken for one in the array."""
     with mx.npx.np_views(True):
         x = mx.np.array(3.)
         for flipped in (mx.np.flip(x), mx.np.flip(x, axis=())):
