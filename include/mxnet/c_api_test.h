@@ -19,7 +19,7 @@ MXNET_DLL int MXBuildSubgraphByOpNames(SymbolHandle sym_handle, const char* prop
                                        SymbolHandle* ret_sym_handle);
 /* The operators of a backend in executors from now on. */
 MXNET_DLL int MXSetSubgraphPropertyOpNames(const char* prop_name, const mx_uint num_ops, const char** op_names);
-/* Those in MXOptimizeForBackend and MXGenBackendSubgraph, which refuse a test backend without any. */
+/* Those in MXOptimizeForBackend and MXGenBackendSubgraph, which refuse a backend without any. */
 MXNET_DLL int MXSetSubgraphPropertyOpNamesV2(const char* prop_name, const mx_uint num_ops, const char** op_names);
 /* Forgets what MXSetSubgraphPropertyOpNames said; not an error where that is nothing. */
 MXNET_DLL int MXRemoveSubgraphPropertyOpNames(const char* prop_name);
