@@ -17,12 +17,13 @@ extern "C" {
 /* `ret_sym_handle`: the graph for a backend with these operators, which the caller frees. */
 MXNET_DLL int MXBuildSubgraphByOpNames(SymbolHandle sym_handle, const char* prop_name, const mx_uint num_ops, const char** op_names,
                                        SymbolHandle* ret_sym_handle);
-/* The operators of a backend from now on: of executors, and (V2) of MXOptimizeForBackend and
- * MXGenBackendSubgraph, which refuse a test backend without any. */
+/* The operators of a backend in executors from now on. */
 MXNET_DLL int MXSetSubgraphPropertyOpNames(const char* prop_name, const mx_uint num_ops, const char** op_names);
+/* Those in MXOptimizeForBackend and MXGenBackendSubgraph, which refuse a backend without any. */
 MXNET_DLL int MXSetSubgraphPropertyOpNamesV2(const char* prop_name, const mx_uint num_ops, const char** op_names);
-/* Forgets them; not an error where there are none. */
+/* Forgets what MXSetSubgraphPropertyOpNames said; not an error where that is nothing. */
 MXNET_DLL int MXRemoveSubgraphPropertyOpNames(const char* prop_name);
+/* Forgets what MXSetSubgraphPropertyOpNamesV2 said; not an error where that is nothing. */
 MXNET_DLL int MXRemoveSubgraphPropertyOpNamesV2(const char* prop_name);
 
 #ifdef __cplusplus

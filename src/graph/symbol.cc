@@ -220,8 +220,9 @@ void Symbol::Compose(const std::vector<Symbol>& args, const std::vector<std::str
   for (const auto& a : args)
     MXNET_CHECK_KIND(!IsAtomic(a) || a.outputs[0].node->op()->NumInputs(*a.outputs[0].node->attrs) == 0, Value)
         << "[Symbol] an input is operator " << a.outputs[0].node->op()->name << " without its own inputs; compose it first";
-  if (IsAtomic(*this) && StandsForGraph(*outputs[0].node->attrs))  // so nothing behind needs to know such nodes
-    *this = Inlined(CompiledGraphOf(*outputs[0].node->attrs).graph->graph(), args, keys, name);
+  const Symbol* graph = IsAtomic(*this) ? GraphOf(*outputs[0].node->attrs) : nullptr;
+  if (graph)  // so nothing behind needs to know such nodes
+    *this = Inlined(*graph, args, keys, name);
   else if (IsAtomic(*this))
     ComposeAtomic(this, args, keys, name);
   else

@@ -220,10 +220,8 @@ class Reader {
     }
     if (record) {
       CheckCounts(*n);
-      if (StandsForGraph(*n->attrs))
-        ReadGraphOf(*n, CompiledGraphOf(*n->attrs).graph->graph());
-      else if (record == Op::Find("_CachedOp") && n->attrs->subgraphs.size() == 1)
-        ReadGraphOf(*n, *n->attrs->subgraphs[0]);
+      if (const Symbol* graph = GraphOf(*n->attrs))
+        ReadGraphOf(*n, *graph);
       else
         CompleteInputs(n.get());
     }

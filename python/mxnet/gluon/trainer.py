@@ -70,6 +70,7 @@ class Trainer:
         self._scale = float(optimizer_params.get('rescale_grad', 1.0))
         self._init_optimizer(optimizer, optimizer_params)
         self._kvstore_params = {'kvstore': kvstore, 'update_on_kvstore': update_on_kvstore}
+        self._stepped = False
         self._reset_kvstore()
 
     def __repr__(self):
@@ -269,6 +270,7 @@ class Trainer:
         """
         self._check_and_rescale_grad(self._scale / batch_size)
         self._prepare()
+        self._stepped = True
         self._allreduce_grads()
         self._update(ignore_stale_grad)
 
@@ -309,7 +311,12 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def _check_and_rescale_grad(self, scale):
-        if self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale:
+        known = self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale
+        if known and not self._stepped and isinstance(self._optimizer, opt.Optimizer):
+            # row_sparse_data has set the servers up before the batch size was known
+            self._optimizer.rescale_grad = scale
+            self._kvstore.set_optimizer(self._optimizer)
+        elif known:
             raise UserWarning(f'[gluon.Trainer] the batch size changed (gradient scale '
                               f'{self._optimizer.rescale_grad} to {scale}) after the '
                               'optimizer was sent to the servers; the same batch size, or update_on_kvstore=False, is accepted')

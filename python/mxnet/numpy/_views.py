@@ -53,6 +53,8 @@ def shown_as(a, change):
         parts = change(onp.asarray(memory))
     except Exception:   # pylint: disable=broad-exception-caught    # the function itself says what is wrong
         return None
+    if isinstance(parts, onp.generic):      # of an array without dimensions NumPy may give the element, a copy
+        return None
     start = _place(memory)
     if parts.__class__ in (list, tuple):
         return type(parts)([_view(a, start, part) for part in parts])

@@ -57,22 +57,25 @@ int MostThreads() {
   return most;
 }
 
-std::atomic<int> g_asked{1};  // threads for which OpenMPCanStart knows the answer
+thread_local int t_asked = 1;  // threads of a team of this thread for which OpenMPCanStart knows the answer
 std::atomic<bool> g_can_start{true};
 
 // libgomp ends the process when the system gives it no thread: so we ask first, once for each
-// number.
+// number and each thread that opens a team, for memory may have become scarce since.
 bool OpenMPCanStart(int threads) {
-  if (__builtin_expect(threads > g_asked.load(std::memory_order_relaxed), 0)) {
+  if (__builtin_expect(threads > t_asked, 0)) {
     if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
-    g_asked = threads;
+    t_asked = threads;
   }
   return g_can_start.load(std::memory_order_relaxed);
 }
 
 bool GiveBackTeam() {
   const bool released = omp_pause_resource_all(omp_pause_hard) == 0;
-  if (released) SetTeam(false);
+  if (released) {
+    SetTeam(false);
+    t_asked = 1;
+  }
   return released;
 }
 
@@ -84,7 +87,7 @@ void AfterForkInParent() { TeamAfterFork(false); }
 void AfterForkInChild() {
   TeamAfterFork(true);
   ForgetOpenMPRest();
-  g_asked = 1;
+  t_asked = 1;
   g_can_start = true;
   t_pool_lost = !g_pool_released;
   g_teams.store(t_thread.team ? 1 : 0, std::memory_order_relaxed);  // other threads are gone

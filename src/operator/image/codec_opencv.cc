@@ -30,8 +30,10 @@ class Careful : public cv::MatAllocator {
   cv::UMatData* allocate(int dims, const int* sizes, int type, void* data, size_t* step, cv::AccessFlag flags,
                          cv::UMatUsageFlags usage) const override {
     if (dims == 2 && !PlausiblePixels(sizes[0], sizes[1], bytes_)) {
-      char text[120];
-      std::snprintf(text, sizeof(text), "%d x %d pixels are too many for a file of %zu bytes", sizes[1], sizes[0], bytes_);
+      char text[180];
+      std::snprintf(text, sizeof(text),
+                    "%d x %d pixels are too many for a file of %zu bytes, or more than %.0f (OPENCV_IO_MAX_IMAGE_PIXELS)", sizes[1],
+                    sizes[0], bytes_, MostPixels());
       CV_Error(cv::Error::StsOutOfRange, text);
     }
     return cv::Mat::getStdAllocator()->allocate(dims, sizes, type, data, step, flags, usage);

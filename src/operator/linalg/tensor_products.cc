@@ -1,6 +1,8 @@
 // NumPy's products of two arrays, dot, matmul, tensordot and kron: contractions (contract.h) with
 // the labels that each of them means. So are their gradients and the gradients of those.
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "operator/linalg/contract.h"
 #include "operator/linalg/matmul.h"
@@ -148,8 +150,26 @@ Labelled LabelResult(const TBlob& blob, const Indices& x) {
   return Label(seen, x.out);
 }
 
+// Of two arrays whose numbers of dimensions are known: the sizes that are summed over are equal, so
+// one follows from the other. So parameters of shape (0, k) in blocks get theirs.
+void FillSummedSize(const Attrs& attrs, ShapeVector* in) {
+  const Shape &a = (*in)[0], &b = (*in)[1];
+  if (!a.ndim_known() || !b.ndim_known() || a.ndim() == 0 || b.ndim() == 0) return;
+  const int of_a = a.ndim() - 1, of_b = std::max(b.ndim() - 2, 0);
+  const auto fill = [&](int input, int axis, int64_t size) {
+    if ((*in)[input][axis] >= 0 || size < 0) return;
+    std::vector<int64_t> sizes((*in)[input].begin(), (*in)[input].end());
+    sizes[static_cast<size_t>(axis)] = size;
+    AssignShape(attrs, input ? "b" : "a", &(*in)[input], Shape(sizes));
+  };
+  const int64_t size_a = a[of_a], size_b = b[of_b];
+  fill(1, of_b, size_a);
+  fill(0, of_a, size_b);
+}
+
 template <IndicesFn kIndices>
 bool ProductShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (kIndices == DotIndices) FillSummedSize(attrs, in);
   if (!(*in)[0].known() || !(*in)[1].known()) return false;
   AssignShape(attrs, "the result", &(*out)[0], kIndices(attrs, (*in)[0], (*in)[1]).result);
   return true;

@@ -108,7 +108,11 @@ MXNET_REGISTER_OP(_backward_CachedOp)
 AttrsPtr CompiledGraphAttrs(CompiledGraphParam param) { return ParamAttrs("_CachedOp", std::move(param)); }
 AttrsPtr BackwardOfCallAttrs(CompiledGraphParam param) { return ParamAttrs("_backward_CachedOp", std::move(param)); }
 const CompiledGraphParam& CompiledGraphOf(const Attrs& attrs) { return ParamOf(attrs, false); }
-bool StandsForGraph(const Attrs& attrs) { return attrs.op == &cached_op && attrs.param; }
+const Symbol* GraphOf(const Attrs& attrs) {
+  if (attrs.op != &cached_op) return nullptr;
+  if (attrs.param) return &CompiledGraphOf(attrs).graph->graph();
+  return attrs.subgraphs.size() == 1 ? attrs.subgraphs[0].get() : nullptr;
+}
 bool SetMakeCompiledGraph(MakeCompiledGraph make) {
   make_graph = make;
   return true;

@@ -44,8 +44,9 @@ AttrsPtr BackwardOfCallAttrs(CompiledGraphParam param);
 /* Throws Error(kValue) when the node comes from a file and so has none. */
 const CompiledGraphParam& CompiledGraphOf(const Attrs& attrs);
 
-/* Whether a node is _CachedOp with a graph. */
-bool StandsForGraph(const Attrs& attrs);
+/* The graph that a node _CachedOp stands for, given as text or, in files, as its subgraph; null for
+ * other nodes. */
+const Symbol* GraphOf(const Attrs& attrs);
 /* How a graph is made of the parameters of a call by name: `subgraph`, the text of a symbol file,
  * and flags of CachedOp. The executor gives it. */
 using MakeCompiledGraph = std::shared_ptr<CompiledGraph> (*)(const AttrDict& params);

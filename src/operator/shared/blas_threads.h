@@ -15,6 +15,18 @@ namespace mxnet {
 void SettleBlasThreads();
 
 /*
+ * Around each call of the library. OpenBLAS asks for ever where it finds no memory for the buffer
+ * of a call: so there must be room. Throws std::bad_alloc.
+ */
+class BlasCall {
+ public:
+  BlasCall();
+  ~BlasCall();
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+};
+
+/*
  * While one of these lives, BLAS and LAPACK calls use the thread that makes them. Others may find
  * that so, too: then they take longer. The library's own threads wait for a processor while those
  * of OpenMP look for work, which they do for milliseconds.

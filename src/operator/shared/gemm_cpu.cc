@@ -1,6 +1,7 @@
 // Matrix products through OpenBLAS, and the choice between it and oneDNN.
 #include <cblas.h>
 #include <sched.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -51,6 +53,16 @@ const char* const g_python_gave = [] {
   return text ? strdup(text) : nullptr;
 }();
 
+constexpr size_t kBlasBuffer = size_t{32} << 20, kBlasThread = size_t{16} << 20;  // with a stack
+std::atomic<int> g_calls{0}, g_buffers{0};  // now; for how many at once there are buffers, for they are kept
+
+bool HasRoom(size_t bytes) {
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, bytes);
+  return true;
+}
+
 /* How many threads OpenBLAS would have started. */
 int OwnBlasThreads() {
   const char* const texts[] = {g_python_gave, std::getenv("GOTO_NUM_THREADS"), std::getenv("OMP_NUM_THREADS")};
@@ -69,6 +81,7 @@ void StartBlasThreads() {
   done = true;
   const int threads = OwnBlasThreads();
   if (threads <= 1 || openblas_get_num_threads() != 1) return;
+  if (!HasRoom(static_cast<size_t>(threads) * (kBlasBuffer + kBlasThread))) return;
   try {
     std::thread([] {}).join();  // where none can start, OpenBLAS would raise SIGINT
   } catch (const std::system_error&) {
@@ -78,6 +91,20 @@ void StartBlasThreads() {
 }
 
 }  // namespace
+
+BlasCall::BlasCall() {
+  const int calls = g_calls.fetch_add(1, std::memory_order_relaxed) + 1;
+  int buffers = g_buffers.load(std::memory_order_relaxed);
+  if (calls <= buffers) return;
+  if (!HasRoom(static_cast<size_t>(calls - buffers) * kBlasBuffer + kBlasThread)) {
+    g_calls.fetch_sub(1, std::memory_order_relaxed);
+    throw std::bad_alloc();
+  }
+  while (buffers < calls && !g_buffers.compare_exchange_weak(buffers, calls, std::memory_order_relaxed)) {
+  }
+}
+
+BlasCall::~BlasCall() { g_calls.fetch_sub(1, std::memory_order_relaxed); }
 
 OneBlasThread::OneBlasThread() : counts_(openblas_set_num_threads && openblas_get_num_threads) {
   if (!counts_) return;
@@ -113,12 +140,14 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
   if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
     return;
   SettleBlasThreads();
+  const BlasCall call;
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }
 
 void Dgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
            double beta, double* c, int64_t ldc) {
+  const BlasCall call;
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }

@@ -5,6 +5,8 @@ import os
 import random
 import re
 import struct
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -358,3 +360,30 @@ def test_create_augmenter():
     assert [type(aug).__name__ for aug in mx.image.CreateAugmenter((3, 6, 7))] == ["CenterCropAug", "CastAug"]
     with pytest.raises(AssertionError):
         mx.image.CreateAugmenter((3, 6, 7), rand_resize=True)
+
+
+LIMITED = r"""
+import struct, zlib
+import mxnet as mx
+def part(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+def png(size):
+    rows = zlib.compress(b''.join(bytes(size + 1) for _ in range(size)))
+    header = struct.pack('>IIBBBBB', size, size, 8, 0, 0, 0, 0)
+    return b'\x89PNG\r\n\x1a\n' + part(b'IHDR', header) + part(b'IDAT', rows) + part(b'IEND', b'')
+for picture in (png(20), png(400), open('picture.jpg', 'rb').read()):
+    try:
+        print(mx.image.imdecode(picture).shape[0])
+    except mx.MXNetError as error:
+        print('IMAGE_PIXELS' in str(error))
+"""
+
+
+@pytest.mark.parametrize("limit", [None, "10000"])
+def test_a_variable_limits_pixels(limit, tmp_path):
+    """A file of 420 KB took 12 s and 0.8 GB: it held a very large picture of one colour."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (400, 400)).save(tmp_path / "picture.jpg")
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, cwd=tmp_path, timeout=100,
+                          env={**os.environ, **({"OPENCV_IO_MAX_IMAGE_PIXELS": limit} if limit else {})})
+    assert done.stdout.split() == (["20", "True", "True"] if limit else ["20", "400", "400"]), done.stderr

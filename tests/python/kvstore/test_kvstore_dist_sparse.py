@@ -106,3 +106,27 @@ def test_lazy_updates_of_rows(tmp_path, workers, servers, store):
     lines, _ = run_job(tmp_path, workers, servers, LAZY, STORE=store, MXNET_KVSTORE_BIGARRAY_BOUND="200",
                        MXNET_KVSTORE_SLICE_THRESHOLD="128")
     assert lines == {w: [f"{store} IndexError"] + ["True"] * bool(servers) for w in range(workers)}
+
+
+@jobs
+def test_rows_are_read_before_the_first_step(tmp_path):
+    """The optimizer was sent with the gradients' scale 1, and step(8) was an error."""
+    lines, _ = run_job(tmp_path, 2, 1, """
+class Net(gluon.Block):
+    def __init__(self):
+        super().__init__()
+        self.weight = self.params.get('weight', shape=(6, 2), stype='row_sparse', grad_stype='row_sparse')
+    def forward(self, ids):
+        return nd.Embedding(ids, self.weight.row_sparse_data(ids), input_dim=6, output_dim=2, sparse_grad=True)
+net = Net()
+net.initialize(mx.init.One())
+trainer = gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 1.0}, kvstore=kv, update_on_kvstore=True)
+ids = nd.array([1, 3])
+for _ in range(2):
+    with autograd.record():
+        loss = net(ids).sum()
+    loss.backward()
+    trainer.step(8)
+say(net.weight.row_sparse_data(nd.arange(6)).asnumpy()[:, 0].tolist(), 'batch size' in error_of(lambda: trainer.step(4)))
+""")
+    assert lines == {w: ["[1.0, 0.5, 1.0, 0.5, 1.0, 1.0] True"] for w in range(2)}

@@ -268,3 +268,11 @@ def test_ctypes_binding_refuses():
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "MXNET_ENABLE_CYTHON": "0"}, capture_output=True, text=True,
                           timeout=120)
     assert "NotImplementedError: [set_np] views=True without the compiled binding" in done.stderr
+
+
+def test_an_array_without_dimensions_is_flipped():
+    """NumPy gives the element, which is no view: its place was taken for one in the array."""
+    with mx.npx.np_views(True):
+        x = mx.np.array(3.)
+        for flipped in (mx.np.flip(x), mx.np.flip(x, axis=())):
+            assert flipped.shape == () and flipped.item() == 3

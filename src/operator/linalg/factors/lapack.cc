@@ -59,6 +59,7 @@ void CheckSize(const char* op, int64_t size) {
   template <>                                                                                                                              \
   int64_t Routines<T>::EigenValues(int64_t n, T* diagonal, T* beside) {                                                                    \
     int size = Int(n), info = 0;                                                                                                           \
+    const BlasCall call;                                                                                                                   \
     p##sterf_(&size, diagonal, beside, &info);                                                                                             \
     return info;                                                                                                                           \
   }                                                                                                                                        \
@@ -67,6 +68,7 @@ void CheckSize(const char* op, int64_t size) {
     int size = Int(n), lead = Lead(n), info = 0;                                                                                           \
     HostScratch<T> work(3 * n * n * (left != nullptr) + 4 * n);                                                                            \
     std::vector<int> integers(static_cast<size_t>(8 * n));                                                                                 \
+    const BlasCall call;                                                                                                                   \
     p##bdsdc_("U", left ? "I" : "N", &size, diagonal, beside, left, &lead, right, &lead, nullptr, nullptr, work.get(), integers.data(),    \
               &info, 1, 1);                                                                                                                \
     return info;                                                                                                                           \
@@ -75,6 +77,7 @@ void CheckSize(const char* op, int64_t size) {
   int64_t Routines<T>::EigenGeneralWork(int64_t n, bool vectors) {                                                                         \
     int size = Int(n), lead = Lead(n), info = 0, query = -1;                                                                               \
     T wanted = 0;                                                                                                                          \
+    const BlasCall call;                                                                                                                   \
     p##geev_("N", vectors ? "V" : "N", &size, nullptr, &lead, nullptr, nullptr, nullptr, &lead, nullptr, &lead, &wanted, &query, &info, 1, \
              1);                                                                                                                           \
     return std::max<int64_t>(WorkSize(static_cast<double>(wanted)), 1);                                                                    \
@@ -83,12 +86,14 @@ void CheckSize(const char* op, int64_t size) {
   int64_t Routines<T>::EigenGeneral(int64_t n, T* a, T* real, T* imaginary, T* vectors, T* work, int64_t work_size) {                      \
     SettleBlasThreads();                                                                                                                   \
     int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                   \
+    const BlasCall call;                                                                                                                   \
     p##geev_("N", vectors ? "V" : "N", &size, a, &lead, real, imaginary, nullptr, &lead, vectors, &lead, work, &given, &info, 1, 1);       \
     return info;                                                                                                                           \
   }                                                                                                                                        \
   template <>                                                                                                                              \
   void Routines<T>::Solve(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                           \
     ShareTriangle(s, m, n, [&](int64_t first, int rows, int columns) {                                                                     \
+      const BlasCall call;                                                                                                                 \
       cblas_##p##trsm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, rows, columns,     \
                       alpha, a, Lead(s.right ? n : m), x + first, Lead(n));                                                                \
     });                                                                                                                                    \
@@ -96,6 +101,7 @@ void CheckSize(const char* op, int64_t size) {
   template <>                                                                                                                              \
   void Routines<T>::Multiply(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                        \
     ShareTriangle(s, m, n, [&](int64_t first, int rows, int columns) {                                                                     \
+      const BlasCall call;                                                                                                                 \
       cblas_##p##trmm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, rows, columns,     \
                       alpha, a, Lead(s.right ? n : m), x + first, Lead(n));                                                                \
     });                                                                                                                                    \
@@ -103,6 +109,7 @@ void CheckSize(const char* op, int64_t size) {
   template <>                                                                                                                              \
   void Routines<T>::SymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k, const T* a, T* out) {                                  \
     SettleBlasThreads();                                                                                                                   \
+    const BlasCall call;                                                                                                                   \
     cblas_##p##syrk(CblasRowMajor, CblasLower, Trans(transpose), Int(n), Int(k), alpha, a, Lead(transpose ? n : k), T(0), out, Lead(n));   \
   }
 MXNET_ROUTINES(float, s)
