@@ -13,7 +13,8 @@ namespace mxnet {
  * read where NumPy's shapes are switched on. Without it arrays are of version 2, the only one that
  * 1.x reads else, but those that it cannot hold. */
 void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names, bool numpy_shapes);
-/* As LoadNDArrays; dense arrays are read from the file when somebody reads them (ndarray/stored.h). */
+/* As LoadNDArrays; dense arrays are read from the file when somebody reads them
+ * (ndarray/stored.h). */
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names);
 std::string SaveNDArrayRaw(const NDArray& array, bool numpy_shapes);
 

@@ -27,9 +27,7 @@ struct tree_ensemble {
       default: return x <= value;
     }
   }
-  static __device__ __forceinline__ long long Within(int place, long long count) {
-    return place < 0 || place >= count ? count - 1 : place;
-  }
+  static __device__ __forceinline__ long long Within(int place, long long count) { return place < 0 || place >= count ? count - 1 : place; }
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     const T* x = a.data + i * a.features;
     T* y = a.out + i * a.targets;

@@ -1,6 +1,6 @@
-// Group normalization as other frameworks write it: the channels of a group lie one behind the other
-// in a view of the image, whose "channels" are the groups, and an instance normalization goes over
-// that.
+// Group normalization as other frameworks write it: the channels of a group lie one behind the
+// other in a view of the image, whose "channels" are the groups, and an instance normalization goes
+// over that.
 #include "executor/passes/core/pattern.h"
 #include "operator/nodes/make_nodes.h"
 
