@@ -114,8 +114,11 @@ def error_of(found, reference):
 
 
 def tolerance(about):
-    """One step of eight bits for quantized models; bfloat16 has eight bits, too."""
-    return 1 / 127 if about.quantized else 0.02 if about.half else 1e-4
+    """Of the largest value. Sums that lie on a tie are rounded apart, and the layers behind such a
+    step amplify it: onnxruntime itself differs by 0.11 (ResNet-50, QDQ) from its run without
+    optimizations. tests/python/onnx/test_import_integers.py holds layers to one step. bfloat16 has
+    eight bits, too."""
+    return 0.12 if about.quantized else 0.02 if about.half else 1e-4
 
 
 class Row:
