@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace mxnet {
@@ -53,8 +54,10 @@ struct Fixture {
     computed.push_back(node);
     for (int64_t i = 0; i < kFloats; ++i) Data(node)[i] = node == 0 ? 7.f : Data(0)[i] + 1;
   }
-  PlanConstants Constants() {
-    return PlanConstants(plan, memory, [this](int node) { Compute(node); });
+  std::unique_ptr<PlanConstants> Constants() {
+    auto constants = std::make_unique<PlanConstants>(plan, [this](int node) { Compute(node); });
+    constants->PutAt(memory);
+    return constants;
   }
   bool All(int node, float value) {
     for (int64_t i = 0; i < kFloats; ++i)
@@ -65,7 +68,8 @@ struct Fixture {
 
 TEST(PlanConstants, DroppedAndComputedAgain) {
   Fixture f(1, 192);  // the second piece does not begin with a page
-  PlanConstants constants = f.Constants();
+  const auto owner = f.Constants();
+  PlanConstants& constants = *owner;
   constants.Done(f.Data(1));
   EXPECT_EQ(f.bytes, constants.dropped_bytes());
   EXPECT_EQ(0.f, f.Data(1)[kFloats / 2]);
@@ -84,7 +88,8 @@ TEST(PlanConstants, DroppedAndComputedAgain) {
 
 TEST(PlanConstants, WhatPlanComputesIsThere) {
   Fixture f(1);
-  PlanConstants constants = f.Constants();
+  const auto owner = f.Constants();
+  PlanConstants& constants = *owner;
   constants.Done(f.Data(1));
   f.Compute(1);
   constants.Computed(1);
@@ -96,7 +101,8 @@ TEST(PlanConstants, WhatPlanComputesIsThere) {
 
 TEST(PlanConstants, KeptForOtherReadersAndStrangers) {
   Fixture f(2);
-  PlanConstants constants = f.Constants();
+  const auto owner = f.Constants();
+  PlanConstants& constants = *owner;
   constants.Done(f.Data(1));
   EXPECT_EQ(0u, constants.dropped_bytes());
   EXPECT_TRUE(f.All(1, 8));

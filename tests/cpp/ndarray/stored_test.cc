@@ -1,0 +1,160 @@
+// Arrays whose contents lie somewhere else: filled when they are read, given back when nobody holds
+// them.
+#include "ndarray/stored.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "executor/plan/plan_constants.h"
+#include "mxnet/engine.h"
+
+namespace mxnet {
+namespace {
+
+constexpr int64_t kFloats = 1 << 14;
+
+/* Sevens, and how often they were read. */
+class Sevens final : public StoredContents {
+ public:
+  explicit Sevens(int64_t count) : count_(count) {}
+  void Read(void* to) const override {
+    ++reads;
+    std::fill(static_cast<float*>(to), static_cast<float*>(to) + count_, 7.f);
+  }
+  mutable std::atomic<int> reads{0};
+
+ private:
+  const int64_t count_;
+};
+
+struct Stored {
+  std::shared_ptr<Sevens> contents;
+  NDArray array;
+  explicit Stored(int64_t count = kFloats)
+      : contents(std::make_shared<Sevens>(count)), array(StoredArray(Shape{count}, kFloat32, contents)) {}
+  const float* memory() const { return static_cast<const float*>(array.chunk()->handle.dptr); }
+};
+
+TEST(Stored, ReadWhenHeldAndGivenBack) {
+  Stored s;
+  EXPECT_TRUE(s.array.delayed());
+  EXPECT_EQ(0, s.contents->reads);
+  ASSERT_TRUE(HoldStored(s.array.chunk()));
+  ASSERT_TRUE(HoldStored(s.array.chunk()));  // somebody else
+  EXPECT_EQ(1, s.contents->reads);
+  EXPECT_EQ(7.f, s.memory()[kFloats - 1]);
+  ReleaseStored(s.array.chunk());
+  EXPECT_EQ(7.f, s.memory()[0]);  // the other one holds it
+  ReleaseStored(s.array.chunk());
+  EXPECT_EQ(0.f, s.memory()[kFloats / 2]);
+  ASSERT_TRUE(HoldStored(s.array.chunk()));
+  EXPECT_EQ(2, s.contents->reads);
+  EXPECT_EQ(7.f, s.memory()[kFloats / 2]);
+  ReleaseStored(s.array.chunk());
+}
+
+TEST(Stored, WhoReadsItOtherwiseKeepsIt) {
+  Stored s;
+  std::vector<float> copy(kFloats);
+  s.array.SyncCopyToCPU(copy.data(), copy.size() * sizeof(float));
+  EXPECT_EQ(std::vector<float>(kFloats, 7.f), copy);
+  EXPECT_FALSE(s.array.delayed());
+  EXPECT_FALSE(HoldStored(s.array.chunk()));
+  EXPECT_EQ(7.f, s.memory()[5]);
+  EXPECT_EQ(1, s.contents->reads);
+  EXPECT_EQ(s.contents->id(), StoredIn(s.array));
+}
+
+TEST(Stored, WrittenOnesAreArraysLikeOthers) {
+  Stored s;
+  const std::vector<float> ones(kFloats, 1.f);
+  s.array.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  EXPECT_EQ(0u, StoredIn(s.array));
+  EXPECT_FALSE(HoldStored(s.array.chunk()));
+  std::vector<float> copy(kFloats);
+  s.array.SyncCopyToCPU(copy.data(), copy.size() * sizeof(float));
+  EXPECT_EQ(ones, copy);
+}
+
+TEST(Stored, ViewsAndCopies) {
+  Stored s;
+  const NDArray copy = s.array.Slice(3, 9).Copy(Context::CPU());
+  std::vector<float> values(6);
+  copy.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+  EXPECT_EQ(std::vector<float>(6, 7.f), values);
+  EXPECT_EQ(0u, StoredIn(s.array.Slice(3, 9)));
+}
+
+TEST(Stored, SmallOnesAreFilledAtOnce) {
+  Stored s(10);
+  EXPECT_FALSE(s.array.delayed());
+  EXPECT_EQ(1, s.contents->reads);
+  EXPECT_EQ(s.contents->id(), StoredIn(s.array));
+  EXPECT_NE(s.contents->id(), StoredIn(Stored(10).array));
+}
+
+TEST(Stored, ThreadsHoldAndRelease) {
+  Stored s;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) {
+        if (!HoldStored(s.array.chunk())) ++wrong;
+        for (int64_t k = 0; k < kFloats; k += 777) wrong += s.memory()[k] != 7.f;
+        ReleaseStored(s.array.chunk());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(0, wrong);
+}
+
+/* A plan with two inputs that are asked for. */
+struct Watching {
+  Plan plan;
+  std::unique_ptr<PlanConstants> constants;
+  Watching() {
+    plan.num_inputs = 2;
+    constants = std::make_unique<PlanConstants>(plan, [](int) {});
+  }
+};
+
+TEST(Stored, PlansHoldInputsFromNeedToDone) {
+  Stored s, other;
+  Watching one, two;
+  EXPECT_TRUE(one.constants->Watch(0, s.array));
+  EXPECT_TRUE(two.constants->Watch(1, s.array));
+  EXPECT_EQ(one.constants->Identity(s.memory()), two.constants->Identity(s.memory()));
+  EXPECT_NE(0u, one.constants->Identity(s.memory()));
+  one.constants->Need(s.memory());
+  one.constants->Need(s.memory());
+  two.constants->Need(s.memory());
+  EXPECT_EQ(1, s.contents->reads);
+  one.constants->Done(s.memory());
+  EXPECT_EQ(7.f, s.memory()[9]);
+  two.constants.reset();  // a plan that goes lets go
+  EXPECT_EQ(0.f, s.memory()[9]);
+  one.constants->Need(s.memory());
+  EXPECT_TRUE(one.constants->Watch(0, other.array));  // the slot has another array now
+  EXPECT_EQ(0.f, s.memory()[9]);
+  EXPECT_EQ(0u, one.constants->Identity(s.memory()));
+  EXPECT_NE(0u, one.constants->Identity(other.memory()));
+}
+
+TEST(Stored, OneArrayInTwoSlotsStays) {
+  Stored s;
+  Watching w;
+  EXPECT_TRUE(w.constants->Watch(0, s.array));
+  EXPECT_FALSE(w.constants->Watch(1, s.array));
+  EXPECT_FALSE(s.array.delayed());
+  w.constants->Need(s.memory());
+  w.constants->Done(s.memory());
+  EXPECT_EQ(7.f, s.memory()[9]);
+}
+
+}  // namespace
+}  // namespace mxnet
