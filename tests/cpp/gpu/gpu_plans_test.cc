@@ -524,8 +524,8 @@ TEST(DeviceFusion, ImagesInBothLayouts) {
   for (const char* conversion : {"", "1"}) {
     Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", conversion);
     CheckPlan(s, shapes, kFloat32,
-              *conversion ? std::vector<std::string>{"_to_layout", "Convolution", "_fused_pointwise", "Pooling", "_to_layout"}
-                          : std::vector<std::string>{"Convolution", "_fused_pointwise", "Pooling"});
+              *conversion ? std::vector<std::string>{"_to_layout", "_fused_convolution", "_fused_pointwise", "Pooling", "_to_layout"}
+                          : std::vector<std::string>{"_fused_convolution", "_fused_pointwise", "Pooling"});
     CheckPlan(s, shapes, kFloat32, {}, std::vector<OpReq>(4, OpReq::kWrite));
     Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "");
   }
