@@ -340,3 +340,33 @@ def test_packed_rows_without_numbers_give_zeros():
     with mx.util.np_shape(True):
         made = mx.nd._internal._block_dense(*empty, with_shift=False, num_hidden=5)
         np.testing.assert_array_equal(made.asnumpy(), np.zeros((3, 5)))
+
+
+@pytest.mark.parametrize("out_type", ["uint8", "int8"])
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+def test_steps_to_integers_and_back(size, out_type):
+    """_integer_quantize and _integer_dequantize alone; ties go to even, NaN is the zero point."""
+    random = np.random.RandomState(size)
+    x = (random.randn(3, size) * 40).astype("float32")
+    x.ravel()[:3] = 0.25, 0.75, np.nan
+    scale, zero = np.float32(0.5), 3
+    arrays = [mx.nd.array(v, dtype=t) for v, t in ((x, "float32"), ([scale], "float32"), ([zero], out_type))]
+    found = mx.nd._internal._integer_quantize(*arrays, out_type=out_type)
+    bounds = np.iinfo(out_type)
+    expected = np.clip(np.round(np.nan_to_num(x, nan=0) / scale) + zero, bounds.min, bounds.max)
+    assert found.dtype == np.dtype(out_type)
+    np.testing.assert_array_equal(found.asnumpy(), expected)
+    back = mx.nd._internal._integer_dequantize(found, *arrays[1:])
+    np.testing.assert_array_equal(back.asnumpy(), (expected.astype("float32") - zero) * scale)
+
+
+@pytest.mark.parametrize("low,high", [(-3, 5), (2, 5), (-5, -2)])
+def test_steps_by_the_range_of_the_numbers(low, high):
+    """_integer_quantize_dynamic: the range has 0 in it, whatever the numbers are."""
+    x = np.random.RandomState(0).uniform(low, high, (5, 33)).astype("float32")
+    found, scale, zero = mx.nd._internal._integer_quantize_dynamic(mx.nd.array(x))
+    least, most = min(x.min(), 0), max(x.max(), 0)
+    step = (most - least) / np.float32(255)
+    np.testing.assert_allclose(scale.asnumpy(), [step], rtol=1e-6)
+    assert zero.asnumpy().tolist() == [np.clip(np.round(-least / step), 0, 255)]
+    np.testing.assert_array_equal(found.asnumpy(), np.clip(np.round(x / scale.asscalar()) + zero.asscalar(), 0, 255))
