@@ -55,47 +55,32 @@ def ours(folder, x):
     return call
 
 
-def others(name, folder, x, threads):
+def others(name, folder, x, options):
+    """options: of the command line, for onnx_contestants.py."""
     import onnx_contestants
-    args = argparse.Namespace(threads=threads, half=False, level="avx512")
-    path = os.path.join(folder, "net.onnx")
-    feed = {name_of_input(name, path): x}
-    return getattr(onnx_contestants, "ours" if name == "ours_onnx" else name)(path, feed, args).call
-
-
-def name_of_input(name, path):
-    if name == "ours_onnx":
-        import mxnet as mx
-        return mx.onnx.load(path).inputs[0].name
-    if name == "onnxruntime":
-        import onnxruntime as ort
-        options = ort.SessionOptions()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"]).get_inputs()[0].name
-    import openvino
-    return openvino.Core().read_model(path).inputs[0].any_name
+    contestant = getattr(onnx_contestants, "ours" if name == "ours_onnx" else name)
+    return contestant(os.path.join(folder, "net.onnx"), {options.input: x}, options).call
 
 
 def contestant(args):
     send = answers()
-    __import__({"ours": "mxnet", "ours_onnx": "mxnet"}.get(args.contestant, args.contestant))
-    if args.contestant == "ours_onnx":
-        import mxnet.onnx  # noqa: F401
+    __import__({"ours": "mxnet", "ours_onnx": "mxnet.onnx"}.get(args.contestant, args.contestant))
     with open(os.path.join(args.folder, "meta.json")) as f:
         x = examples(NETWORKS[json.load(f)["name"]], args.batch[0])
     with open("/proc/self/clear_refs", "w") as f:
         f.write("5")   # the peak begins here
     imported = status_mib("VmRSS")
-    call = ours(args.folder, x) if args.contestant == "ours" else others(args.contestant, args.folder, x, args.threads)
+    call = ours(args.folder, x) if args.contestant == "ours" else others(args.contestant, args.folder, x, args)
     for _ in range(3):
         call()
     send({"peak": status_mib("VmHWM") - imported, "steady": status_mib("VmRSS") - imported, "imported": imported})
 
 
-def measured(name, folder, batch, args):
+def measured(name, folder, batch, input_name, args):
     mine, plain = environments("wall", args.threads)
     python, env = (sys.executable, mine) if name.startswith("ours") else (args.peers, plain)
-    command = [python, __file__, "--contestant", name, "--folder", folder, "--batch", str(batch), "--threads", str(args.threads)]
+    command = [python, __file__, "--contestant", name, "--folder", folder, "--batch", str(batch), "--threads", str(args.threads),
+               "--input", input_name]
     run = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return json.loads(run.stdout) if run.returncode == 0 else None
 
@@ -118,7 +103,9 @@ def main():
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--contestant", choices=CONTESTANTS, help=argparse.SUPPRESS)
-    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    for option in ("folder", "input"):
+        parser.add_argument("--" + option, help=argparse.SUPPRESS)
+    parser.set_defaults(half=False, level="avx512")
     args = parser.parse_args()
     if args.contestant:
         return contestant(args)
@@ -126,6 +113,8 @@ def main():
     if unknown:
         parser.error(f"{', '.join(unknown)}; accepted: {', '.join(NETWORKS)}")
     from tqdm import tqdm
+
+    import mxnet as mx
     head = "".join(f"{c:>9}" for c in ("own", "onnx", "ort", "openvino"))
     print("MiB above the imports; ratio: the smaller of ours / the smaller of the others")
     print(f"{'':20} {'peak until the third answer':36}{'what stays':36}")
@@ -136,9 +125,12 @@ def main():
         if args.peers and not os.path.exists(os.path.join(folder, "net.onnx")):
             subprocess.run([args.peers, os.path.join(HERE, "contestants.py"), "--export", "--folder", folder],
                            env=environments("wall")[1], check=True, stdout=subprocess.DEVNULL)
-        there = [c for c in CONTESTANTS if c == "ours" or os.path.exists(os.path.join(folder, "net.onnx"))]
+        path = os.path.join(folder, "net.onnx")
+        there = [c for c in CONTESTANTS if c == "ours" or os.path.exists(path)]
+        # asked here: what a contestant reads twice would count as its memory
+        input_name = mx.onnx.load(path).inputs[0].name if os.path.exists(path) else ""
         for batch in args.batch:
-            found = {c: measured(c, folder, batch, args) for c in there if args.peers or c.startswith("ours")}
+            found = {c: measured(c, folder, batch, input_name, args) for c in there if args.peers or c.startswith("ours")}
             tqdm.write(row(NETWORKS[name].title, batch, found))
 
 
