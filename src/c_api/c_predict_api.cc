@@ -93,6 +93,16 @@ std::unique_ptr<Handle> Make(const char* json, const Parameters& parameters, int
   return std::make_unique<Handle>(MakeFor(request.shapes, [&] { return std::make_unique<Predictor>(request); }));
 }
 
+// Each computes on the thread that calls MXPredForward.
+void MakeForThreads(const char* json, const Parameters& parameters, int dev_type, int dev_id, uint32_t num_inputs, const char** keys,
+                    const uint32_t* indptr, const uint32_t* data, int num_threads, PredictorHandle* out) {
+  MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
+  std::vector<std::unique_ptr<Handle>> made;
+  made.push_back(Make(json, parameters, dev_type, dev_id, num_inputs, keys, indptr, data, 0, nullptr, nullptr, 0, nullptr));
+  for (int i = 1; i < num_threads; ++i) made.push_back(std::make_unique<Handle>(made[0]->predictor->ForThread()));
+  for (int i = 0; i < num_threads; ++i) out[i] = made[static_cast<size_t>(i)].release();
+}
+
 }  // namespace
 
 int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id,
@@ -122,17 +132,12 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
   API_END();
 }
 
-// Each computes on the thread that calls MXPredForward.
 int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id,
                             uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
                             const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
   API_BEGIN(out);
-  MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
-  std::vector<std::unique_ptr<Handle>> made;
-  made.push_back(Make(symbol_json_str, {param_bytes, param_size}, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
-                      input_shape_data, 0, nullptr, nullptr, 0, nullptr));
-  for (int i = 1; i < num_threads; ++i) made.push_back(std::make_unique<Handle>(made[0]->predictor->ForThread()));
-  for (int i = 0; i < num_threads; ++i) out[i] = made[i].release();
+  MakeForThreads(symbol_json_str, {param_bytes, param_size}, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+                 input_shape_data, num_threads, out);
   API_END();
 }
 
@@ -140,14 +145,8 @@ int MXPredCreateFromFile(const char* symbol_json_str, const char* param_file, in
                          const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads,
                          PredictorHandle* out) {
   API_BEGIN(out);
-  MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
-  Parameters parameters;
-  parameters.file = Text(param_file, "the file of parameters");
-  std::vector<std::unique_ptr<Handle>> made;
-  made.push_back(Make(symbol_json_str, parameters, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0,
-                      nullptr, nullptr, 0, nullptr));
-  for (int i = 1; i < num_threads; ++i) made.push_back(std::make_unique<Handle>(made[0]->predictor->ForThread()));
-  for (int i = 0; i < num_threads; ++i) out[i] = made[static_cast<size_t>(i)].release();
+  MakeForThreads(symbol_json_str, {nullptr, 0, Text(param_file, "the file of parameters")}, dev_type, dev_id, num_input_nodes, input_keys,
+                 input_shape_indptr, input_shape_data, num_threads, out);
   API_END();
 }
 

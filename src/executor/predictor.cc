@@ -106,10 +106,6 @@ NDArray Zeros(const Shape& shape, const Context& ctx, int dtype) {
   return a;
 }
 
-}  // namespace
-
-namespace {
-
 Predictor::Arrays ByName(const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
   Predictor::Arrays params;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -13,7 +13,6 @@ namespace {
 using Reader = WireMessage;
 
 constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
-constexpr size_t kLeastStored = 1 << 14;         // bytes of a tensor whose memory is worth to be given back
 constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
 
 struct Row {

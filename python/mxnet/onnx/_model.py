@@ -220,7 +220,7 @@ class Model(NotCopied):
             (NDArrayHandle * len(given))(*[a.handle for a in given.values()]), ctypes.byref(count), ctypes.byref(made)))
         results = [_Handle(ctypes.c_void_p(made[i])) for i in range(count.value)]
         make = _np_ndarray if numpy else NDArray
-        return {info.name: given.get(info.name) if info.name in given else _from_value(h, make) for info, h in zip(self.outputs, results)}
+        return {info.name: given[info.name] if info.name in given else _from_value(h, make) for info, h in zip(self.outputs, results)}
 
     def convert(self, shapes=None, dtypes=None):
         """The same computation as a symbol of this library, for given shapes of inputs.

@@ -19,16 +19,15 @@ bool IsImage(const Shape& s, int dtype) {
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || quantized::IsBytes(dtype));
 }
 
-/* One channel, or one place: both layouts are the same bytes. */
-bool Neutral(const Shape& s) { return s[1] == 1 || s.Prod(2, s.ndim()) == 1; }
-
-/* Of a tensor that is repeated over one of `ndim` dimensions. */
-bool SameBytes(const Shape& s, int ndim) {
+/* One channel, or one place: both layouts are the same bytes. `ndim`: of the image that the tensor
+ * is repeated over. */
+bool Neutral(const Shape& s, int ndim) {
   const auto size = [&](int d) { return d < ndim - s.ndim() ? 1 : s[d - (ndim - s.ndim())]; };
   int64_t places = 1;
   for (int d = 2; d < ndim; ++d) places *= size(d);
   return size(1) == 1 || places == 1;
 }
+bool Neutral(const Shape& s) { return Neutral(s, s.ndim()); }
 
 bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 
@@ -152,13 +151,12 @@ class LayoutChooser {
     bool fits = c->image_out[0];
     for (size_t i = 0; i < c->inputs.size(); ++i) {
       const Shape& own = tensors_.at(c->inputs[i]).shape;
-      fits = fits && (own == shape ? c->image_in[i] : SameBytes(own, shape.ndim()));
+      fits = fits && (own == shape ? c->image_in[i] : Neutral(own, shape.ndim()));
     }
-    for (size_t i = 0; i < c->inputs.size(); ++i)
-      if (c->image_in[i] && tensors_.at(c->inputs[i]).shape == shape)
-        c->inputs[i] = Convert(c->inputs[i], fits ? Layout::kChannelsLast : Layout::kPlain);
-    c->out_last = fits;
-    if (!fits) ConvertImages(c, Layout::kPlain);
+    if (!fits) return ConvertImages(c, Layout::kPlain);
+    for (NodeEntry& e : c->inputs)
+      if (tensors_.at(e).shape == shape) e = Convert(e, Layout::kChannelsLast);
+    c->out_last = true;
   }
 
   NodePtr Choose(const NodePtr& renewed, const NodePtr& original) {
