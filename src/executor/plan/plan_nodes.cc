@@ -67,7 +67,7 @@ class NodeMaker {
 
   static bool AsksFor(const Attrs& attrs, int input, const TensorType& type) {
     const auto* asks = attrs.op->trait<AsksForWeights>();
-    return asks && input < 32 && (asks->inputs >> input & 1) && type.dtype == kFloat32;
+    return asks && input < 32 && (asks->inputs >> input & 1) && (type.dtype == kFloat32 || type.dtype == kInt8);
   }
 
   void AddOutputs(int t, Plan::Node* node) {

@@ -189,7 +189,8 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   std::unordered_map<int, dnnl::memory> arguments;
   if (workspace_bytes) arguments.emplace(DNNL_ARG_SCRATCHPAD, entry->workspace);
   arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.src.ptr));
-  arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, key));
+  const uint64_t sums = static_cast<uint64_t>(call.src_type) << 1 | (call.src_zero != 0);  // of weights, that stand behind them
+  arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, sums));
   if (call.bias) {
     entry->bias.user.set_data_handle(const_cast<float*>(call.bias));
     arguments.emplace(call.bias_last ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(kBetweenOps) | DNNL_ARG_SRC_1 : DNNL_ARG_BIAS, entry->bias.user);

@@ -165,7 +165,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
   switch (call.pass) {
     case ConvPass::kForward:
       arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.src.ptr));
-      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input, key));
+      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input));
       if (call.bias) arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
       arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.dst.ptr));
       entry->primitive.execute(stream, arguments);
@@ -173,7 +173,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
       break;
     case ConvPass::kBackwardData:
       arguments.emplace(DNNL_ARG_DIFF_DST, entry->dst.Input(args, call.dst.ptr));
-      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input, key));
+      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input));
       arguments.emplace(DNNL_ARG_DIFF_SRC, entry->src.Output(args, call.src.ptr));
       entry->primitive.execute(stream, arguments);
       entry->src.StoreOutput();

@@ -85,13 +85,8 @@ bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
     return true;
   }
   if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
-  ConvCall like;  // a 1x1 convolution of one line
-  like.dims.batch = 1, like.dims.channels = call.k, like.dims.filters = call.n, like.dims.in[2] = like.dims.out[2] = call.m;
-  like.src = {const_cast<void*>(call.data), true}, like.weight = {const_cast<void*>(call.weight), true}, like.dst = {call.out, true};
-  like.bias = const_cast<void*>(call.bias);
-  // By rule: a trial would compare with the vector library's convolution, which is not what
-  // computes dense layers (and took a third of its time at 32 x 9216 x 4096).
-  if (MethodByRule(like, true) != ConvMethod::kPacked) return false;
+  // Also for a few rows, which the vector library's kernels do as fast: code and weights of theirs
+  // are made for each number of rows (5 ms of a new batch's first answer).
   const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
                                     [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
   PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);

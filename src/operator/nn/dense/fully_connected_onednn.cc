@@ -65,7 +65,7 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   entry->bias.user.set_data_handle(const_cast<void*>(call.bias));
   std::unordered_map<int, dnnl::memory> arguments;
   arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.data));
-  arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight, call.weight_input, key));
+  arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight, call.weight_input));
   if (call.bias) arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
   arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.out));
   if (workspace_bytes) arguments.emplace(DNNL_ARG_SCRATCHPAD, entry->workspace);

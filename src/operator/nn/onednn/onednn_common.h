@@ -77,20 +77,13 @@ struct Operand {
   dnnl::memory& UsePacked(void* buffer);
 };
 
-/* Packed weights in the state of a plan's node. */
-struct PackedState : OpState {
-  const void* source = nullptr;
-  uint64_t version = 0;
-  std::string layout;  // key of the primitive that they were packed for
-  std::unique_ptr<char[]> memory;
-  char* aligned = nullptr;
-  size_t bytes = 0;
-};
 /*
- * The weight as the primitive wants it: packed once per version in the state of an inference plan,
- * else converted for this call.
+ * The weight as the primitive wants it: packed once per version of an inference plan's, and shared
+ * as KeptWeights says; else converted for this call. `more`: what else the primitive's order of
+ * elements depends on, sums that it keeps behind them for example. Asks for the weight before it
+ * reads it (AsksForWeights).
  */
-dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, const Key& key);
+dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, uint64_t more = 0);
 
 }  // namespace nn
 }  // namespace mxnet
