@@ -149,6 +149,17 @@ NodeEntry GraphBuilder::EntryOf(const Value& value) {
   return entry;
 }
 
+Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& name) {
+  const AttrDict dict{{"dtype", DTypeName(dtype)}};
+  if (value.known()) return Compute(MakeAttrs(Op::Get("Cast"), dict), std::string("Cast dtype=") + DTypeName(dtype), {value})[0];
+  Value v;
+  v.kind = Value::kTensor;
+  v.type = value.type;
+  v.type.dtype = dtype;
+  v.entry = NodeEntry{MakeNode("Cast", {EntryOf(value)}, dict, Unused(name + "_" + DTypeName(dtype))), 0, 0};
+  return v;
+}
+
 std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands) {
   std::vector<NDArray> arrays;
   for (const Value& v : operands) arrays.push_back(v.array);

@@ -65,6 +65,7 @@ class Session {
   Runner* RunnerOf(const GraphProto* graph);  // made when it is first asked for
   FoldedWeights* folded() { return folded_.get(); }
   const SessionOptions& options() const { return options_; }
+  bool widens() const { return !options_.ctx.is_gpu(); }  // GraphBuilder::Widened
   /* The nodes of a branch of If, with what hands its results over. */
   const std::vector<const NodeProto*>& Branch(const NodeProto& node, const GraphProto& branch);
 

@@ -66,6 +66,7 @@ class Runner {
   std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
+  int DeclaredType(const std::string& name) const;
   std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
   friend class StageBuilder;
 
@@ -116,7 +117,7 @@ class StageBuilder {
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);
 /* The inputs of a node that runs on arrays. */
-std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env);
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
 
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);

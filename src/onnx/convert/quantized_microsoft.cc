@@ -134,7 +134,7 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
   const Value& a = c.in(0);
   const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
                 block = c.Attr("block_size", int64_t{0});
-  c.Ignore("accuracy_level");
+  const bool in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;  // data may be rounded to 8 bits
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
   if (c.has(4)) c.Refuse("input g_idx is given; accepted is none");
@@ -157,7 +157,11 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
         Mul(c, scale, c.Cast(c.Reshape(IsFloating(z.dtype()) ? z : Unpacked(c, z, bits, n, blocks), Shape{n, blocks}), kFloat32)));
   }
   if (c.has(5)) operands.push_back(c.Cast(c.in(5), kFloat32));
-  const AttrDict attrs = {{"num_hidden", Text(n)}, {"bits", Text(bits)}, {"no_bias", Text(!c.has(5))}, {"with_shift", Text(c.has(3))}};
+  const AttrDict attrs = {{"num_hidden", Text(n)},
+                          {"bits", Text(bits)},
+                          {"no_bias", Text(!c.has(5))},
+                          {"with_shift", Text(c.has(3))},
+                          {"in_integers", Text(in_integers)}};
   c.Out(c.Cast(c.Op("_block_dense", operands, attrs), a.dtype()));
 }
 
