@@ -1,8 +1,8 @@
 // Support vector machines.
+#include "onnx/convert/tree_svm.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "onnx/convert/tree_svm.h"
 
 namespace mxnet {
 namespace onnx {

@@ -87,8 +87,8 @@ void Couple(int64_t k, const std::vector<double>& r, double* p) {
   }
 }
 
-const char* const kNames[] = {"kernel_type", "kernel_params", "coefficients",     "support_vectors",
-                              "rho",         "prob_a",        "prob_b",           "vectors_per_class"};
+const char* const kNames[] = {"kernel_type", "kernel_params", "coefficients", "support_vectors",
+                              "rho",         "prob_a",        "prob_b",       "vectors_per_class"};
 
 }  // namespace
 
@@ -145,6 +145,7 @@ std::shared_ptr<const CoupledMachine> CoupledOf(const Call& c, int64_t classes) 
   FoldedWeights* const shared = c.builder()->folded();
   if (const auto found = shared->OfNode(c.node)) {
     for (const char* name : kNames) c.Ignore(name);
+    c.Known(0);
     return std::static_pointer_cast<const CoupledMachine>(found);
   }
   const Machine m = ReadMachine(c);

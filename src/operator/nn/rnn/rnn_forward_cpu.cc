@@ -2,6 +2,7 @@
 // per step for the hidden state, elementwise gates in between. Both directions of a layer run at
 // once where there are threads, and threads share a direction where its steps are large enough.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace {
 
 constexpr double kFlopsOfMember = 1e5;  // of a step, for each thread that shares it: some microseconds
 constexpr int64_t kUnits = 2 * kPackColumns;
+constexpr int kLayersAlone = 64;  // after a team that other programs disturbed
+
+std::atomic<int> g_alone{0};  // layers that run without teams
 
 /* One direction of a layer, for all steps. */
 template <typename T>
@@ -158,7 +162,8 @@ void MultiplyInputs(const RnnDims& d, int64_t inputs, const T* input, const std:
       ParallelForThreads(OmpThreadsForFlops(flops), directions * blocks, [&](int64_t b, int64_t e) {
         while (b < e) {
           const Walk<T>& walk = walks[static_cast<size_t>(b / blocks)];
-          const int64_t first = b % blocks * kPackColumns, last = std::min(blocks, b % blocks + e - b), n = std::min(gh, last * kPackColumns) - first;
+          const int64_t first = b % blocks * kPackColumns, last = std::min(blocks, b % blocks + e - b),
+                        n = std::min(gh, last * kPackColumns) - first;
           b += last - b % blocks;
           for (int64_t i = 0; i < cells; ++i) std::copy_n(walk.bias + first, n, walk.gates + i * gh + first);
           MXNET_CPU_CALL(PackedGemm)(cells, n, inputs, input, inputs, walk.packed_input + first * inputs, walk.gates + first, gh);
@@ -180,15 +185,16 @@ void RunSteps(const std::vector<Walk<T>>& walks) {
   const Walk<T>& first = walks[0];
   const int64_t directions = static_cast<int64_t>(walks.size());
   const double step = first.StepFlops();
-  const int threads = first.packed && !first.d.projection
-                          ? OmpThreadsForFlops(step * static_cast<double>(first.d.steps * directions))
-                          : 1;
+  const int threads = first.packed && !first.d.projection ? OmpThreadsForFlops(step * static_cast<double>(first.d.steps * directions)) : 1;
   if (threads <= 1) {
     for (const Walk<T>& walk : walks) walk.RunAlone();
     return;
   }
-  const int64_t each = std::max<int64_t>(
-      1, std::min({threads / directions, static_cast<int64_t>(step / kFlopsOfMember), first.Blocks()}));
+  int64_t each = std::max<int64_t>(1, std::min({threads / directions, static_cast<int64_t>(step / kFlopsOfMember), first.Blocks()}));
+  if (each > 1 && g_alone.load(std::memory_order_relaxed) > 0) {
+    g_alone.fetch_sub(1, std::memory_order_relaxed);
+    each = 1;
+  }
   if (directions == 1 && each == 1) return first.RunAlone();
   std::vector<std::unique_ptr<StepTeam>> teams;
   for (int64_t i = 0; i < directions; ++i) teams.push_back(std::make_unique<StepTeam>(static_cast<int>(each)));
@@ -196,6 +202,8 @@ void RunSteps(const std::vector<Walk<T>>& walks) {
   ParallelForThreads(static_cast<int>(members), members, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) walks[static_cast<size_t>(i / each)].RunTogether(teams[static_cast<size_t>(i / each)].get());
   });
+  for (const auto& team : teams)
+    if (team->disturbed()) g_alone.store(kLayersAlone, std::memory_order_relaxed);
 }
 
 /* What a pass over a layer reads and gives beside its reserve. */
@@ -329,8 +337,17 @@ void Forward(KernelArgs& args) {
       packing = RnnPacking(a, p, d, args.in[1].dptr, params);
       if (d.projection) a.NeedWeights(params);
     }
-    LayerCall<T> call{p, d, 0, a.in[0].data<T>(), params, reserve, a.in[2].data<T>(), lstm ? a.in[3].data<T>() : nullptr,
-                      Wanted(a, 1) ? a.out[1].data<T>() : nullptr, lstm && Wanted(a, 2) ? a.out[2].data<T>() : nullptr, lengths};
+    LayerCall<T> call{p,
+                      d,
+                      0,
+                      a.in[0].data<T>(),
+                      params,
+                      reserve,
+                      a.in[2].data<T>(),
+                      lstm ? a.in[3].data<T>() : nullptr,
+                      Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
+                      lstm && Wanted(a, 2) ? a.out[2].data<T>() : nullptr,
+                      lengths};
     for (; call.layer < d.layers; ++call.layer) {
       const Kept<T> k = KeptOf(d, call.layer, reserve);
       if (k.dropped)

@@ -12,9 +12,9 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-constexpr int kParameters = 1;     // input
-constexpr int64_t kFewSteps = 4;   // for which packing does not pay
-constexpr uint64_t kForm = 0x724e; // beside others of the same operator
+constexpr int kParameters = 1;      // input
+constexpr int64_t kFewSteps = 4;    // for which packing does not pay
+constexpr uint64_t kForm = 0x724e;  // beside others of the same operator
 
 void PackHidden(const RnnDims& d, const float* weight, float* packed) {
   ParallelFor(d.gates * PackedColumns(d.hidden) / kPackColumns, std::max<int64_t>(1, 65536 / (kPackColumns * d.out)),

@@ -12,8 +12,9 @@
 namespace mxnet {
 namespace nn {
 
+constexpr int kSpins = 1024;  // some ten microseconds; then somebody else may need the core
+
 inline void SpinOnce(int spins) {
-  constexpr int kSpins = 4096;  // some ten microseconds; then somebody else may need the core
   if (spins > kSpins) {
     sched_yield();
   } else {
@@ -35,10 +36,9 @@ class StepTeam {
   StepTeam& operator=(const StepTeam&) = delete;
 
   int Join() {
-    constexpr int kPatience = 8192;
     const int self = arrived_.fetch_add(1);
     if (self == 0) {
-      for (int spins = 0; arrived_.load(std::memory_order_acquire) < members_ && spins < kPatience; ++spins) SpinOnce(0);
+      for (int spins = 0; arrived_.load(std::memory_order_acquire) < members_ && spins < kSpins; ++spins) SpinOnce(0);
       const bool all = arrived_.load(std::memory_order_acquire) >= members_;
       state_.store(all ? kTogether : kAlone, std::memory_order_release);
       return 0;
@@ -58,13 +58,18 @@ class StepTeam {
       round_.store(round + 1, std::memory_order_release);
       return;
     }
-    for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) SpinOnce(spins);
+    int spins = 0;
+    for (; round_.load(std::memory_order_acquire) == round; ++spins) SpinOnce(spins);
+    if (spins > kSpins) disturbed_.store(true, std::memory_order_relaxed);
   }
+  /* Did a member keep the others waiting? Then other programs use its core. */
+  bool disturbed() const { return disturbed_.load(std::memory_order_relaxed); }
 
  private:
   enum State : int { kOpen, kTogether, kAlone };
   const int members_;
   std::atomic<int> arrived_{0}, state_{kOpen};
+  std::atomic<bool> disturbed_{false};
   alignas(64) std::atomic<int> here_{0};
   alignas(64) std::atomic<unsigned> round_{0};
 };
