@@ -15,7 +15,10 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-bool IsImage(const Shape& s, int dtype) {
+/* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
+ * want their channels last, compute convolutions of them. */
+bool IsImage(const Shape& s, int dtype, bool lines) {
+  if (s.ndim() == 3) return lines && s.Size() > 0 && dtype == kFloat32;
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || quantized::IsBytes(dtype));
 }
 
@@ -65,7 +68,6 @@ class LayoutChooser {
   struct Tensor {
     Shape shape;
     int dtype;
-    bool is_image() const { return IsImage(shape, dtype); }
   };
   /* Of a node: what it reads, which of that and of its results are images, and whether these come
    * channels last. */
@@ -100,6 +102,8 @@ class LayoutChooser {
       if (c->image_in[i]) c->inputs[i] = Convert(c->inputs[i], wanted);
   }
 
+  bool IsImageHere(const Tensor& tensor) const { return IsImage(tensor.shape, tensor.dtype, brings_data_); }
+
   bool TakesImagesHere(const Node& n) const {
     const auto* takes = brings_data_ ? n.op()->trait<ImagesOnCpu>() : nullptr;
     return takes && takes->when(*n.attrs);
@@ -111,7 +115,7 @@ class LayoutChooser {
     constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
     if (!brings_data_ || RoleOf(n) != Role::kConvolution || !c.image_in[0]) return false;
     const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
-    return data.dtype == kFloat32 && data.shape.ndim() == 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
+    return data.dtype == kFloat32 && data.shape.ndim() <= 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
            weight.shape.Size() / weight.shape[1] >= kLeastProducts;
   }
 
@@ -171,12 +175,12 @@ class LayoutChooser {
     bool any = false;  // channels last among the inputs
     for (int i = 0; i < renewed->num_inputs(); ++i) {
       const Tensor& tensor = tensors_.at(c.inputs[i]);
-      c.image_in.push_back(tensor.is_image() && !renewed->attrs->ReadsOnlyShape(i));
+      c.image_in.push_back(IsImageHere(tensor) && !renewed->attrs->ReadsOnlyShape(i));
       any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
     }
     bool bytes = false;
     for (int o = 0; o < original->num_outputs(); ++o) {
-      c.image_out.push_back(TensorOf(original, o).is_image());
+      c.image_out.push_back(IsImageHere(TensorOf(original, o)));
       bytes = bytes || (c.image_out[o] && quantized::IsBytes(TensorOf(original, o).dtype));
     }
     for (int i = 0; i < renewed->num_inputs(); ++i) bytes = bytes || (c.image_in[i] && quantized::IsBytes(tensors_.at(c.inputs[i]).dtype));

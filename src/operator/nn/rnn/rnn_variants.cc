@@ -28,9 +28,11 @@ constexpr int64_t kDepth = 512;  // of one pass over a panel: its part stays in 
 static_assert(nn::kPackColumns % kPanel == 0, "blocks of columns hold whole panels");
 typedef float Vec __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 
-// C(ROWS, columns of PANELS panels) += A B. `width`: columns that exist in C.
-template <int ROWS, int PANELS>
-void Tile(int64_t k, const float* a, int64_t lda, const float* b, int64_t between, float* c, int64_t ldc, int64_t width) {
+// C(ROWS, columns of PANELS panels) += A B. `width`: columns that exist in C, of each panel where
+// they do not lie side by side (`apart`: their distance).
+template <int ROWS, int PANELS, bool kApart = false>
+void Tile(int64_t k, const float* a, int64_t lda, const float* b, int64_t between, float* c, int64_t ldc, int64_t width,
+          int64_t apart = kPanel) {
   Vec sum[ROWS][2 * PANELS] = {};
   for (int64_t i = 0; i < k; ++i) {
     Vec row[2 * PANELS];
@@ -39,15 +41,20 @@ void Tile(int64_t k, const float* a, int64_t lda, const float* b, int64_t betwee
     for (int r = 0; r < ROWS; ++r)
       for (int j = 0; j < 2 * PANELS; ++j) sum[r][j] += row[j] * a[r * lda + i];
   }
-  if (width >= PANELS * kPanel) {
+  if (width >= (kApart ? 1 : PANELS) * kPanel) {
     for (int r = 0; r < ROWS; ++r)
-      for (int j = 0; j < 2 * PANELS; ++j) *reinterpret_cast<Vec*>(c + r * ldc + j * kLanes) += sum[r][j];
+      for (int j = 0; j < 2 * PANELS; ++j) *reinterpret_cast<Vec*>(c + r * ldc + j / 2 * apart + j % 2 * kLanes) += sum[r][j];
     return;
   }
   for (int r = 0; r < ROWS; ++r) {
     float line[PANELS * kPanel];
     for (int j = 0; j < 2 * PANELS; ++j) *reinterpret_cast<Vec*>(line + j * kLanes) = sum[r][j];
-    for (int64_t j = 0; j < width; ++j) c[r * ldc + j] += line[j];
+    if (kApart) {
+      for (int p = 0; p < PANELS; ++p)
+        for (int64_t j = 0; j < width; ++j) c[r * ldc + p * apart + j] += line[p * kPanel + j];
+    } else {
+      for (int64_t j = 0; j < width; ++j) c[r * ldc + j] += line[j];
+    }
   }
 }
 
@@ -203,6 +210,25 @@ void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, co
       int64_t r = 0;
       for (; r + kRows <= m; r += kRows) Tile<kRows, 1>(depth, a + r * lda + k0, lda, b, 0, c + r * ldc + first, ldc, n - first);
       Rest<kRows - 1>(m - r, depth, a + r * lda + k0, lda, b, c + r * ldc + first, ldc, n - first);
+    }
+  }
+}
+
+void PackedGates(int64_t m, int64_t n, int64_t k, int64_t gates, const float* a, int64_t lda, const float* packed, int64_t gate_size,
+                 float* c, int64_t ldc, int64_t gate_columns) {
+  constexpr int kTogether = kLanes == 16 ? 2 : 1;  // rows whose sums fit into the registers with those of all gates
+  if (m > kTogether || gates < 3) {
+    for (int64_t g = 0; g < gates; ++g) PackedGemm(m, n, k, a, lda, packed + g * gate_size, c + g * gate_columns, ldc);
+    return;
+  }
+  for (int64_t first = 0; first < n; first += kPanel) {
+    const float* b = packed + first * k;
+    const int64_t width = std::min<int64_t>(kPanel, n - first);
+    if (m == 1 && gates == 4) Tile<1, 4, true>(k, a, lda, b, gate_size, c + first, ldc, width, gate_columns);
+    if (m == 1 && gates == 3) Tile<1, 3, true>(k, a, lda, b, gate_size, c + first, ldc, width, gate_columns);
+    if constexpr (kTogether == 2) {
+      if (m == 2 && gates == 4) Tile<2, 4, true>(k, a, lda, b, gate_size, c + first, ldc, width, gate_columns);
+      if (m == 2 && gates == 3) Tile<2, 3, true>(k, a, lda, b, gate_size, c + first, ldc, width, gate_columns);
     }
   }
 }
