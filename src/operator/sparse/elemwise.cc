@@ -94,10 +94,10 @@ void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparsePar
   if (guess) out->Resize(at[1]);
 }
 
-void RowsWithRows(int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
+void RowsWithRows(KernelArgs& args, int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
   const int dtype = out->values.dtype;
-  if (sparse::SameIndex(a, b)) {
-    sparse::CopyIndex(a, out);
+  if (sparse::SameIndex(args, a, b)) {
+    sparse::CopyIndex(args, a, out);
     return Apply(row, dtype, a.values.memory.dptr, b.values.memory.dptr, out->values.memory.dptr, a.values.Size());
   }
   if ((row == pointwise::k_add || row == pointwise::k_sub) && sparse::RowSize(*out) > 0) {
@@ -201,7 +201,7 @@ void Apart(KernelArgs& args, F&& use) {
 
 void Alike(KernelArgs& args, int row, bool both) {
   const SparseParts &a = *args.in[0].sparse, &b = *args.in[1].sparse;
-  Apart(args, [&](SparseParts* out) { a.storage == kR ? RowsWithRows(row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
+  Apart(args, [&](SparseParts* out) { a.storage == kR ? RowsWithRows(args, row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
 }
 
 Kernel BinaryKernel(int row) {
@@ -238,24 +238,24 @@ bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
 }
 
 /* Pairs, then pairs of their sums, and so on. */
-void AddPairs(std::vector<const SparseParts*> parts, SparseParts* out) {
+void AddPairs(KernelArgs& args, std::vector<const SparseParts*> parts, SparseParts* out) {
   std::deque<TempParts> sums;
   while (parts.size() > 2) {
     std::vector<const SparseParts*> next;
     for (size_t k = 0; k + 1 < parts.size(); k += 2) {
       sums.emplace_back(*out);
-      RowsWithRows(pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
+      RowsWithRows(args, pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
       next.push_back(sums.back().get());
     }
     if (parts.size() % 2) next.push_back(parts.back());
     parts = std::move(next);
   }
-  RowsWithRows(pointwise::k_add, *parts[0], *parts[1], out);
+  RowsWithRows(args, pointwise::k_add, *parts[0], *parts[1], out);
 }
 
-void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
+void AddRows(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out) {
   if (parts.size() == 1) return CopyParts(*parts[0], out, nullptr);
-  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(parts, out);
+  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(args, parts, out);
   const sparse::RowUnion rows(parts);
   out->Resize(rows.count());
   int64_t* const numbers = out->index[SparseParts::kRows].data<int64_t>();
@@ -295,7 +295,7 @@ void AddN(KernelArgs& args) {
   std::vector<const SparseParts*> parts;
   for (const TBlob& in : args.in)
     if (in.sparse) parts.push_back(in.sparse);
-  if (args.out[0].sparse) return AddRows(parts, args.out[0].sparse);
+  if (args.out[0].sparse) return AddRows(args, parts, args.out[0].sparse);
   // first what is dense
   bool first = true;
   for (const TBlob& in : args.in) {

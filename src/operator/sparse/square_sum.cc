@@ -68,7 +68,7 @@ void SquareSumSparse(KernelArgs& args) {
   const int axis = AxisOf(*args.attrs);
   const TBlob& out = args.out[0];
   const int64_t *const rows = in.index[SparseParts::kRows].data<int64_t>(), stored = in.stored(), columns = in.shape[1];
-  if (out.sparse) sparse::CopyIndex(in, out.sparse);
+  if (out.sparse) sparse::CopyIndex(args, in, out.sparse);
   VisitDType(in.values.dtype, "_square_sum", [&](auto zero) {
     using T = decltype(zero);
     const T* const values = in.values.data<T>();
@@ -143,7 +143,7 @@ void SquareSumBackwardSparse(KernelArgs& args) {
       std::copy_n(in[0].data<char>() + static_cast<size_t>(rows[n]) * item, item, part + static_cast<size_t>(n) * item);
     in[0].dptr = part;
   }
-  sparse::CopyIndex(data, result);
+  sparse::CopyIndex(args, data, result);
   TBlob out = sparse::ValuesOf(*result);
   if (out.Size() == 0) return;
   const OpReq req = OpReq::kWrite;
