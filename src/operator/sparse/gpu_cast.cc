@@ -34,9 +34,8 @@ struct DenseRows {
     unit = DTypeSize(in.dtype);
   }
   rtc::Arguments Start(const TBlob& in) const {
-    const int64_t sign = IsFloating(in.dtype) ? static_cast<int64_t>(uint64_t{1} << (8 * unit - 1)) : 0;
     rtc::Arguments a;
-    a.Add(in.dptr).Add(rows).Add(columns).Add(lanes).Add(~sign);
+    a.Add(in.dptr).Add(rows).Add(columns).Add(lanes).Add(BitsThatMatter(in.dtype));
     return a;
   }
 };

@@ -13,6 +13,11 @@ namespace sparse {
 int64_t* NumbersOnDevice(KernelArgs& args, int64_t count);
 TBlob NumbersBlob(const int64_t* numbers, int64_t count);
 
+/* Of an element whose bits say whether it is 0 or -0. */
+inline int64_t BitsThatMatter(int dtype) {
+  return IsFloating(dtype) ? ~static_cast<int64_t>(uint64_t{1} << (8 * DTypeSize(dtype) - 1)) : ~int64_t{0};
+}
+
 /* CopyParts between arrays of one storage and dtype. */
 void CopyOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to);
 /* CopyIndex of sparse_values.h. */

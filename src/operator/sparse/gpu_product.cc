@@ -29,7 +29,7 @@ int64_t PowerOfTwo(int64_t least, int64_t most) {
 
 /* How many columns a thread has. */
 int Width(int64_t columns, int dtype, const void* p, const void* q) {
-  const int width = dtype == kFloat64 ? 2 : 4;
+  const int width = DTypeSize(dtype) == 8 ? 2 : 4;
   const uint64_t bytes = static_cast<uint64_t>(width) * DTypeSize(dtype);
   const bool aligned = (reinterpret_cast<uintptr_t>(p) | reinterpret_cast<uintptr_t>(q)) % bytes == 0;
   return columns % width == 0 && aligned ? width : 1;
@@ -49,6 +49,17 @@ struct Launching {
 };
 
 }  // namespace
+
+void SumByPointers(KernelArgs& args, int dtype, const PointedSums& s) {
+  if (s.rows == 0 || s.columns == 0) return;
+  const int width = Width(s.columns, dtype, s.from, s.out);
+  const Launching l(s.rows, s.elements, s.columns, width);
+  rtc::Arguments a;
+  a.Add(s.pointers).Add(s.index).Add(s.values).Add(s.from).Add(s.places).Add(s.out);
+  a.Add(s.rows).Add(s.columns).Add(l.lanes).Add(l.group);
+  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
+  rtc::LaunchItems(args.run, {kFile, "csr_gather", {dtype}, {width, s.places != nullptr, s.values != nullptr}}, l.items, &a);
+}
 
 DeviceProduct::DeviceProduct(KernelArgs& args, const SparseParts& csr, bool transposed)
     : args_(args),
@@ -139,14 +150,7 @@ const int64_t* DeviceProduct::Places(const Matrix& right) const {
 }
 
 void DeviceProduct::Gather(const Csr& csr, const Matrix& right, void* out) const {
-  if (csr.rows == 0 || right.columns == 0) return;
-  const int width = Width(right.columns, dtype_, right.data, out);
-  const Launching l(csr.rows, csr_.stored(), right.columns, width);
-  rtc::Arguments a;
-  a.Add(csr.pointers).Add(csr.index).Add(csr.values).Add(right.data).Add(Places(right)).Add(out);
-  a.Add(csr.rows).Add(right.columns).Add(l.lanes).Add(l.group);
-  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
-  rtc::LaunchItems(args_.run, {kFile, "csr_gather", {dtype_}, {width, !right.all}}, l.items, &a);
+  SumByPointers(args_, dtype_, {csr.rows, csr_.stored(), csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
 }
 
 void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {

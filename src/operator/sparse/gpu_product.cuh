@@ -45,11 +45,12 @@ __device__ __forceinline__ void AddColumns(const T* dense, long long at, C value
   for (int k = 0; k < V; ++k) sum[k] += value * x[k];
 }
 
-// out = csr times dense.
-template <typename I, typename T, int V, bool mapped>
+// out = csr times dense. Not `weighted`: all elements of csr are 1.
+template <typename I, typename T, int V, bool mapped, bool weighted>
 struct csr_gather {
   typedef ProductArgs<T> Args;
-  typedef typename mx::Real<T>::Type C;
+  typedef typename mx::Choose<mx::IsReal<T>::value, typename mx::Real<T>::Type, long long>::Type C;
+  static __device__ __forceinline__ C Value(const Args& a, long long n) { return weighted ? mx::Load<C>(a.values, n) : C(1); }
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     ProductPlace at;
     at.Find<V>(a, i);
@@ -65,7 +66,7 @@ struct csr_gather {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           from[k] = DenseRow<mapped>(a, a.index[n + k * at.parts]);
-          value[k] = mx::Load<C>(a.values, n + k * at.parts);
+          value[k] = Value(a, n + k * at.parts);
         }
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
@@ -83,7 +84,7 @@ struct csr_gather {
       }
       for (; n < end; n += at.parts) {
         const long long from = DenseRow<mapped>(a, a.index[n]);
-        if (!mapped || from >= 0) AddColumns<V>(a.dense, from * a.columns + at.column, mx::Load<C>(a.values, n), sum);
+        if (!mapped || from >= 0) AddColumns<V>(a.dense, from * a.columns + at.column, Value(a, n), sum);
       }
     }
     for (long long step = a.lanes / 2; step >= a.group; step /= 2)

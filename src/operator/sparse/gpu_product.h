@@ -8,6 +8,21 @@ namespace mxnet {
 namespace sparse {
 
 /*
+ * Row r of `out` = the sum of rows index[pointers[r]] to index[pointers[r + 1] - 1] of `from`, times
+ * these elements of `values` (null: 1). `places`: of each row of `from` 1 + where it is, or 0, then
+ * it is left out; null: in order. `elements`: how many there are, about.
+ */
+struct PointedSums {
+  int64_t rows, elements;
+  const int64_t *pointers, *index;
+  const void *values, *from;
+  const int64_t* places;
+  int64_t columns;
+  void* out;
+};
+void SumByPointers(KernelArgs& args, int dtype, const PointedSums& sums);
+
+/*
  * Elements stay in their own dtype; sums are float, of float64 double. Of a csr matrix that is not
  * transposed, neighbouring threads read neighbouring columns of the right factor's rows, and rows
  * with many elements are shared by up to a warp: one order of sums for a shape. A transposed one
