@@ -19,6 +19,14 @@ SortedNumbers SortOnDevice(KernelArgs& args, const int64_t* number, int64_t coun
   return {count, sorted, element};
 }
 
+const int64_t* PointersOnDevice(KernelArgs& args, const SortedNumbers& numbers, int64_t bound) {
+  int64_t* const pointers = NumbersOnDevice(args, bound + 1);
+  rtc::Arguments a;
+  a.Add(numbers.sorted).Add(pointers).Add(numbers.count);
+  rtc::LaunchItems(args.run, {kFile, "pointers_of_sorted"}, bound + 1, &a);
+  return pointers;
+}
+
 NumberGroups GroupOnDevice(KernelArgs& args, const SortedNumbers& numbers) {
   const int64_t n = numbers.count;
   if (n == 0) return {};

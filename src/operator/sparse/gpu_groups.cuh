@@ -29,4 +29,26 @@ struct write_groups {
     a.begin[g] = item;
   }
 };
+
+// How many of the n ascending numbers are below i.
+template <typename I>
+struct pointers_of_sorted {
+  struct Args {
+    const long long* sorted;
+    long long* pointers;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long item) {
+    long long low = 0, high = a.n;
+    while (low < high) {
+      const long long middle = (low + high) / 2;
+      if (a.sorted[middle] < item)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    a.pointers[i] = low;
+  }
+};
 }  // namespace kernels

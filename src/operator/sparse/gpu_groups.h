@@ -15,6 +15,9 @@ struct SortedNumbers {
 /* Stable. REQUIRES: numbers in [0, bound). */
 SortedNumbers SortOnDevice(KernelArgs& args, const int64_t* number, int64_t count, int64_t bound);
 
+/* Of `bound` + 1 numbers 0, 1, ...: how many of the sorted ones are below. */
+const int64_t* PointersOnDevice(KernelArgs& args, const SortedNumbers& numbers, int64_t bound);
+
 /* The different numbers, ascending; those equal to ids[g] are the places begin[g] to
  * begin[g + 1] - 1 of the sorted ones. */
 struct NumberGroups {

@@ -43,6 +43,12 @@ void CopyOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to) {
   CopyBytes(args.run, from.values.memory.dptr, to->values.memory.dptr, static_cast<int64_t>(from.values.Bytes()));
 }
 
+void ShiftNumbersOnDevice(KernelArgs& args, const int64_t* from, int64_t count, int64_t by, int64_t* to) {
+  rtc::Arguments a;
+  a.Add(from).Add(to).Add(by);
+  rtc::LaunchItems(args.run, {kFile, "shift_numbers"}, count, &a);
+}
+
 void StoreNothing(KernelArgs& args, SparseParts* parts) {
   if (!args.run.ctx.is_gpu()) return parts->Resize(0);
   ResizeOnStream(parts, 0, args.run);

@@ -28,6 +28,17 @@ struct numbers_differ {
   }
 };
 
+template <typename I>
+struct shift_numbers {
+  struct Args {
+    const long long* from;
+    long long* to;
+    long long by;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) { a.to[i] = a.from[i] + a.by; }
+};
+
 // The row of each element: the last one that does not begin behind it.
 template <typename I>
 struct rows_of_elements {

@@ -25,6 +25,8 @@ void CopyIndexOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* t
 /* Stores every row of a row_sparse array, those that were not with zeros. Returns the values. */
 void* MakeWholeOnDevice(KernelArgs& args, SparseParts* parts);
 
+/* to[i] = from[i] + by. */
+void ShiftNumbersOnDevice(KernelArgs& args, const int64_t* from, int64_t count, int64_t by, int64_t* to);
 /* Resize(0), where args.run says. */
 void StoreNothing(KernelArgs& args, SparseParts* parts);
 /* SameIndex of parts whose sizes are alike. Waits. */

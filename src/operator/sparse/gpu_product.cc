@@ -136,11 +136,7 @@ DeviceProduct::Csr DeviceProduct::UsedRows() const {
 DeviceProduct::Csr DeviceProduct::Transposed() const {
   const SortedNumbers sorted =
       SortOnDevice(args_, csr_.index[SparseParts::kColumns].data<int64_t>(), csr_.stored(), std::max<int64_t>(csr_.shape[1], 1));
-  int64_t* const pointers = NumbersOnDevice(args_, rows_ + 1);
-  rtc::Arguments a;
-  a.Add(sorted.sorted).Add(pointers).Add(sorted.count);
-  rtc::LaunchItems(args_.run, {kFile, "pointers_of_sorted"}, rows_ + 1, &a);
-  Csr all{rows_, pointers, nullptr, nullptr};
+  Csr all{rows_, PointersOnDevice(args_, sorted, rows_), nullptr, nullptr};
   TakeElements(sorted.element, &all);
   return all;
 }
