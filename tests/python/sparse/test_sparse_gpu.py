@@ -216,7 +216,7 @@ def test_bad_parts_are_named(columns, ends, text):
                                         ([1, 1], r"indices\[1\] is 1 behind 1"),
                                         ([1, 5], r"indices\[1\] is 5")])
 def test_bad_rows_are_named(rows, text):
-    x = mx.nd.sparse.row_sparse_array((np.ones((2, 3)), rows), shape=(4, 3), ctx=mx.gpu(0))
+    x = mx.nd.sparse.row_sparse_array((np.ones((2, 3), "float32"), rows), shape=(4, 3), ctx=mx.gpu(0))
     weight = mx.nd.ones((4, 3), ctx=mx.gpu(0))
     with pytest.raises(ValueError, match=text):
         mx.nd.sgd_update(weight, x, out=weight, lr=.1)
