@@ -32,9 +32,9 @@ class TempParts {
  * still read can be given back here, and behind. */
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream);
 /*
- * SparseParts::Resize for an operation that runs on a GPU: memory that its stream may write at once,
- * and what was there is given back behind what the operation has put on the stream so far. Index
- * pointers of csr arrays are the caller's to fill, also of none.
+ * SparseParts::Resize for an operation that runs on a GPU: memory that its stream may write at
+ * once, and what was there is given back behind what the operation has put on the stream so far.
+ * Index pointers of csr arrays are the caller's to fill, also of none.
  */
 void ResizeOnStream(SparseParts* parts, int64_t count, const RunContext& run);
 /* `part` gets other memory of the operation's stream. */

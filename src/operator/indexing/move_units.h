@@ -12,7 +12,7 @@ namespace mxnet {
 /* An unsigned dtype of that size. */
 inline int UnitDType(size_t bytes) { return bytes == 1 ? kUint8 : bytes == 2 ? kUint16 : bytes == 4 ? kUint32 : kUint64; }
 
-/* The widest unit, up to 8 bytes, in which pieces of `bytes` behind these addresses can be moved. */
+/* The widest unit, up to 8 bytes, in which pieces of `bytes` at these addresses can be moved. */
 inline size_t UnitOf(int64_t bytes, const void* p, const void* q, const void* r = nullptr) {
   const uint64_t all =
       static_cast<uint64_t>(bytes) | reinterpret_cast<uintptr_t>(p) | reinterpret_cast<uintptr_t>(q) | reinterpret_cast<uintptr_t>(r);

@@ -158,7 +158,8 @@ struct update_rows {
     for (int j = 0; j < 3; ++j) from.state[j] = a.state[j] + row * a.size;
     from.master = nullptr;
     const Rule<C> rule(a.numbers);
-    UpdateItem<false, C>(from, rule, 4 * static_cast<long long>(i - n * static_cast<I>(a.packs.d)), a.size, a.wide != 0, !all || place >= 0);
+    UpdateItem<false, C>(from, rule, 4 * static_cast<long long>(i - n * static_cast<I>(a.packs.d)), a.size, a.wide != 0,
+                         !all || place >= 0);
   }
 };
 

@@ -47,8 +47,8 @@ Kernel Settled(const Kernel& kernel) {
   };
 }
 
-/* The same for a kernel that is given a GPU's arrays. How much it launches depends on numbers of the
- * host that change from call to call, so no graph may keep its launches. */
+/* The same for a kernel that is given a GPU's arrays. How much it launches depends on numbers of
+ * the host that change from call to call, so no graph may keep its launches. */
 Kernel SettledOnDevice(const Kernel& kernel) {
   return [kernel](KernelArgs& args) {
     if (args.run.capture) ++args.run.capture->host_waits;
@@ -79,9 +79,8 @@ void MakeRecord(const Op& dense, const SparseForm& form, Op* op) {
   const Kernel settled = Settled(cpu->second);
   op->set_kernel(DeviceType::kCPU, settled);
   const auto gpu = form.kernels.find(DeviceType::kGPU);
-  op->set_kernel(DeviceType::kGPU, SettledOnDevice(gpu != form.kernels.end() ? gpu->second : Kernel([settled](KernelArgs& args) {
-    OnHost(args, settled);
-  })));
+  op->set_kernel(DeviceType::kGPU,
+                 SettledOnDevice(gpu != form.kernels.end() ? gpu->second : Kernel([settled](KernelArgs& args) { OnHost(args, settled); })));
 }
 
 const Op* RecordOf(const Op& dense, const SparseForm& form) {

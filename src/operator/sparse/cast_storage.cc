@@ -174,7 +174,10 @@ MXNET_REGISTER_OP(cast_storage)
     .set_infer_type(SameType)
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) { return std::vector<NodeEntry>{MakeOp("_copy", {ograds[0]})}; })
     .set_kernel(CopyThrough);
-MXNET_REGISTER_SPARSE(cast_storage, TakesCast).set_from_dense().set_kernel(DeviceType::kCPU, CastStorageSparse).set_kernel(DeviceType::kGPU, CastStorageSparse);
+MXNET_REGISTER_SPARSE(cast_storage, TakesCast)
+    .set_from_dense()
+    .set_kernel(DeviceType::kCPU, CastStorageSparse)
+    .set_kernel(DeviceType::kGPU, CastStorageSparse);
 
 /* Zeros of the storage that is wished for. */
 bool TakesZeros(const Attrs&, const StorageTypes&, StorageTypes* out) {

@@ -47,7 +47,9 @@ MXNET_REGISTER_SPARSE(Cast, TakesCast).set_kernel(DeviceType::kCPU, Copy).set_ke
 MXNET_REGISTER_SPARSE(amp_cast, TakesCast).set_kernel(DeviceType::kCPU, Copy).set_kernel(DeviceType::kGPU, Copy);
 MXNET_REGISTER_SPARSE(_backward_cast, TakesCast).set_kernel(DeviceType::kCPU, Copy).set_kernel(DeviceType::kGPU, Copy);
 MXNET_REGISTER_SPARSE(zeros_like, TakesZerosLike).set_kernel(DeviceType::kCPU, Empty).set_kernel(DeviceType::kGPU, Empty);
-MXNET_REGISTER_SPARSE(_identity_with_attr_like_rhs, TakesLikeRhs).set_kernel(DeviceType::kCPU, CopyLikeRhs).set_kernel(DeviceType::kGPU, CopyLikeRhs);
+MXNET_REGISTER_SPARSE(_identity_with_attr_like_rhs, TakesLikeRhs)
+    .set_kernel(DeviceType::kCPU, CopyLikeRhs)
+    .set_kernel(DeviceType::kGPU, CopyLikeRhs);
 
 }  // namespace
 }  // namespace mxnet

@@ -56,8 +56,8 @@ void Apply(KernelArgs& args, int row, int dtype, const void* a, const void* b, v
     if (data[i]) operands[i] = Operand(in[i]);
   }
   to.dptr = out, to.dtype = dtype, to.shape = Shape{count};
-  pointwise::Execute(args.run, pointwise::Forward(row), pointwise::ComputeFor(dtype, pointwise::GetRow(row).exact()),
-                     operands, 2, pointwise::kBinaryMasks, nullptr, to, OpReq::kWrite);
+  pointwise::Execute(args.run, pointwise::Forward(row), pointwise::ComputeFor(dtype, pointwise::GetRow(row).exact()), operands, 2,
+                     pointwise::kBinaryMasks, nullptr, to, OpReq::kWrite);
 }
 
 /* Sums and differences of floats: parts of the rows on each thread, in one pass. */
@@ -229,7 +229,8 @@ void Apart(KernelArgs& args, F&& use) {
 
 void Alike(KernelArgs& args, int row, bool both) {
   const SparseParts &a = *args.in[0].sparse, &b = *args.in[1].sparse;
-  Apart(args, [&](SparseParts* out) { a.storage == kR ? RowsWithRows(args, row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
+  Apart(args,
+        [&](SparseParts* out) { a.storage == kR ? RowsWithRows(args, row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
 }
 
 Kernel BinaryKernel(int row) {

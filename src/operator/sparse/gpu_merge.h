@@ -21,8 +21,9 @@ void StoreRowNumbersOnDevice(KernelArgs& args, const NumberGroups& rows, SparseP
 void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out);
 
 /*
- * csr `out` = the elements that either of two csr arrays stores, or (`both`) both do. apply(a, b, n)
- * makes of n values of each, 0 where it has none, the results in `a`; those that are 0 are dropped.
+ * csr `out` = the elements that either of two csr arrays stores, or (`both`) both do.
+ * apply(a, b, n) makes of n values of each, 0 where it has none, the results in `a`; those that are
+ * 0 are dropped.
  * REQUIRES: elements in order.
  */
 void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both,

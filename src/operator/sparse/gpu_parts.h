@@ -1,5 +1,5 @@
-/* What the GPU's kernels of sparse forms share. All work is put on the operation's stream; memory of
- * parts changes by ResizeOnStream. */
+/* What the GPU's kernels of sparse forms share. All work is put on the operation's stream; memory
+ * of parts changes by ResizeOnStream. */
 #ifndef MXNET_OPERATOR_SPARSE_GPU_PARTS_H_
 #define MXNET_OPERATOR_SPARSE_GPU_PARTS_H_
 

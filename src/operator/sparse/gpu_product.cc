@@ -146,7 +146,8 @@ const int64_t* DeviceProduct::Places(const Matrix& right) const {
 }
 
 void DeviceProduct::Gather(const Csr& csr, const Matrix& right, void* out) const {
-  SumByPointers(args_, dtype_, {csr.rows, csr_.stored(), csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
+  SumByPointers(args_, dtype_,
+                {csr.rows, csr_.stored(), csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
 }
 
 void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {

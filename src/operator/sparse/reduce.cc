@@ -135,9 +135,15 @@ void ReduceSparse(KernelArgs& args) {
   }
 }
 
-MXNET_REGISTER_SPARSE(sum, TakesReduction<ReduceParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kSum>).set_kernel(DeviceType::kGPU, ReduceSparse<What::kSum>);
-MXNET_REGISTER_SPARSE(mean, TakesReduction<ReduceParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kMean>).set_kernel(DeviceType::kGPU, ReduceSparse<What::kMean>);
-MXNET_REGISTER_SPARSE(norm, TakesReduction<NormParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kNorm>).set_kernel(DeviceType::kGPU, ReduceSparse<What::kNorm>);
+MXNET_REGISTER_SPARSE(sum, TakesReduction<ReduceParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kSum>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kSum>);
+MXNET_REGISTER_SPARSE(mean, TakesReduction<ReduceParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kMean>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kMean>);
+MXNET_REGISTER_SPARSE(norm, TakesReduction<NormParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kNorm>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kNorm>);
 
 }  // namespace
 }  // namespace mxnet

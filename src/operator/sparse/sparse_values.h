@@ -101,7 +101,8 @@ void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out);
  * not store is 0. The first on the CPU. */
 void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out);
 void GatherRows(KernelArgs& args, const TBlob& in, const int64_t* rows, int64_t count, char* out);
-/* On the CPU: csr `out` = the elements that are not 0 of these; row r ends before number ends[r]. */
+/* On the CPU: csr `out` = the elements that are not 0 of these; row r ends before number
+ * ends[r]. */
 void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);
 /* Are the same rows or elements stored? */
 bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b);

@@ -201,7 +201,9 @@ MXNET_REGISTER_OP(_square_sum)
     .set_infer_shape(SquareSumShape)
     .set_gradient(BackwardNode("_backward_square_sum", kGradInputs))
     .set_kernel(SquareSum);
-MXNET_REGISTER_SPARSE(_square_sum, TakesSquareSum).set_kernel(DeviceType::kCPU, SquareSumSparse).set_kernel(DeviceType::kGPU, SquareSumSparse);
+MXNET_REGISTER_SPARSE(_square_sum, TakesSquareSum)
+    .set_kernel(DeviceType::kCPU, SquareSumSparse)
+    .set_kernel(DeviceType::kGPU, SquareSumSparse);
 MXNET_REGISTER_SPARSE(_backward_square_sum, TakesSquareSumBackward)
     .set_kernel(DeviceType::kCPU, SquareSumBackwardSparse)
     .set_kernel(DeviceType::kGPU, SquareSumBackwardSparse);

@@ -61,8 +61,8 @@ void TakeCSR(const SparseParts& from, const int64_t* number, int64_t n, SparsePa
 }
 
 void TakeCSROnDevice(KernelArgs& args, const SparseParts& from, const int64_t* number, int64_t n, SparseParts* out) {
-  const int64_t *const indptr = from.index[SparseParts::kIndptr].data<int64_t>(),
-                       *const column = from.index[SparseParts::kColumns].data<int64_t>();
+  const int64_t *const indptr = from.index[SparseParts::kIndptr].data<int64_t>(), *const column =
+                                                                                      from.index[SparseParts::kColumns].data<int64_t>();
   const TBlob ends = sparse::NumbersBlob(sparse::NumbersOnDevice(args, n + 1), n + 1);
   rtc::Arguments lengths;
   lengths.Add(indptr).Add(number).Add(ends.dptr);
