@@ -52,6 +52,12 @@ if(USE_ONEDNN)
     message(FATAL_ERROR "oneDNN 3.2 or newer was not found. Run ./dev setup, or pip install onednn-devel-cpu-gomp into the Python "
       "that CMake uses (${Python_EXECUTABLE}), or give -Ddnnl_DIR=<folder of dnnl-config.cmake>, or build with -DUSE_ONEDNN=OFF.")
   endif()
+  # Its headers have a name in the build folder: pip lays them into another folder for each build, and the name of a folder that is
+  # included is a part of what ccache looks for.
+  get_target_property(onednn_include DNNL::dnnl INTERFACE_INCLUDE_DIRECTORIES)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/dependencies)
+  file(CREATE_LINK ${onednn_include} ${PROJECT_BINARY_DIR}/dependencies/onednn SYMBOLIC)
+  set_target_properties(DNNL::dnnl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/dependencies/onednn)
   target_link_libraries(mxnet_deps INTERFACE DNNL::dnnl)
 endif()
 

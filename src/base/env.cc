@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "base/edit_distance.h"
-#include "base/foreign_env.h"
 #include "base/logging.h"
 #include "base/stack_trace.h"
 #include "base/threads/omp.h"
@@ -437,24 +436,5 @@ const bool g_loaded = [] {
   return true;
 }();
 }  // namespace
-
-std::string ForeignVariable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? std::string(", ") + name + "='" + value + "'" : "";
-}
-
-std::string ForeignText(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-double ForeignNumber(const char* name, double otherwise) {
-  const std::string text = Trim(ForeignText(name));
-  if (text.empty()) return otherwise;
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  MXNET_CHECK_KIND(*end == '\0' && number >= 0, Value) << "[environment] " << name << "='" << text << "'; accepted: a number of at least 0";
-  return number;
-}
 
 }  // namespace mxnet

@@ -14,6 +14,13 @@ namespace mxnet {
 namespace {
 constexpr int kMaxStackDepth = 256;
 
+// The C library loads the unwinder when a thread first ends by pthread_exit, and ends the process
+// where no memory is left for that: so it is loaded now.
+[[maybe_unused]] const int g_unwinder = [] {
+  void* frame = nullptr;
+  return backtrace(&frame, 1);
+}();
+
 // backtrace_symbols writes "file(mangled+0x12) [0xaddr]".
 std::string Demangle(const std::string& frame) {
   const size_t open = frame.find('(');

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 
 namespace mxnet {
@@ -46,7 +47,7 @@ uint64_t EnterFloatMode(uint32_t mode) {
   if (t_team_mode != mode && !omp_in_parallel()) {
     t_team_mode = mode;
     const int threads = OmpMaxThreads();
-    if (threads > 1) {
+    if (threads > 1 && OpenMPCanStart(threads)) {
 #pragma omp parallel num_threads(threads)
       Apply(flush);
     }

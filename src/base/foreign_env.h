@@ -1,5 +1,5 @@
-/* Variables of the environment that belong to other programs or to a job's launcher, so that they
- * are in no table of ours. */
+/* Variables of the environment that belong to other libraries, to launchers or to a job.
+ * foreign_env.inc lists them; another name is an error. They are read at each call. */
 #ifndef MXNET_BASE_FOREIGN_ENV_H_
 #define MXNET_BASE_FOREIGN_ENV_H_
 
@@ -9,6 +9,8 @@
 
 namespace mxnet {
 
+/* Is it there, be it empty? */
+MXNET_DLL bool ForeignIsSet(const char* name);
 /* For messages: ", NAME='value'", or nothing where the variable is not set. */
 MXNET_DLL std::string ForeignVariable(const char* name);
 /* The value, or nothing. */

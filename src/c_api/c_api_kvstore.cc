@@ -161,7 +161,7 @@ int MXKVStoreGetGroupSize(KVStoreHandle handle, int* ret) {
 namespace {
 
 // What a launcher has told the process; a worker when nothing.
-bool HasRole(const char* role) { return ForeignVariable("DMLC_ROLE") == std::string(", DMLC_ROLE='") + role + "'"; }
+bool HasRole(const char* role) { return ForeignText("DMLC_ROLE") == role; }
 
 }  // namespace
 

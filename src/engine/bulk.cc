@@ -6,6 +6,7 @@
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
+#include "profiler/called_for.h"
 
 namespace mxnet {
 namespace engine {
@@ -70,6 +71,7 @@ bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Contex
   state->bulk_priority = priority;
   body->items.push_back({std::move(*fn), name, no_skip, static_cast<int>(body->vars.size()), n, std::string()});
   if (HasCallSite()) body->items.back().site = CallSite();
+  body->items.back().called_for = profiler::CalledFor();
   for (int i = 0; i < n; ++i) body->vars.push_back({e[i].var, e[i].writes != 0, e[i].kept});
   const bool full = static_cast<int>(body->items.size()) >= state->bulk_size;
   state->lock.unlock();
@@ -207,6 +209,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
       }
     }
     try {
+      const profiler::CalledForScope called_for(item.called_for);
       profiler::NameScope work(profiler::NameScope::kWork, item.name, 0, &rctx);
       item.fn(bulk_ctx);
       if (errors) LeaveOutcome(op, item, nullptr);

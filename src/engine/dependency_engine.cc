@@ -7,6 +7,7 @@
 #include "engine/block_pool.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
+#include "profiler/called_for.h"
 
 namespace mxnet {
 namespace engine {
@@ -63,6 +64,7 @@ Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, 
   op->ctx = ctx;
   op->name = name;
   op->engine = this;
+  op->called_for = profiler::CalledFor();
   op->starts_here = false;
   return op;
 }
@@ -223,6 +225,7 @@ void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
 }
 
 void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
+  const profiler::CalledForScope called_for(op->called_for);
   OpList ready;
   ErrorRecord* failure = nullptr;
   if (__builtin_expect(op->behind_device.load(std::memory_order_relaxed), 0)) {

@@ -28,6 +28,7 @@ struct BulkBody {
     bool no_skip;
     int first_var, num_vars;
     std::string site;
+    const profiler::Label* called_for = nullptr;  // profiler/called_for.h
   };
   struct Use {
     Var* var;

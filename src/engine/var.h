@@ -60,6 +60,10 @@
 #include "mxnet/engine.h"
 
 namespace mxnet {
+namespace profiler {
+struct Label;
+}
+
 namespace engine {
 
 struct Op;
@@ -165,6 +169,7 @@ struct Op {
   std::unique_ptr<struct BulkBody> bulk;
   PendingWait* wait = nullptr;    // kWait: signalled when granted
   NaiveCaller* caller = nullptr;  // NaiveEngine: the thread that runs it
+  const profiler::Label* called_for = nullptr;  // profiler/called_for.h
   std::string site;
 
   /* Leaves num_entries == 0 and room for n. */

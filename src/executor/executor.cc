@@ -158,7 +158,7 @@ class ExecutorImpl : public Executor {
       MXNET_CHECK_KIND(head_grads[i].shape() == outputs_[i].shape(), Value)
           << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has "
           << outputs_[i].shape();
-      call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_types[i].dtype, ctx_, head_grads[i]);
+      call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_types[i].dtype, ctx_, head_grads[i], plan.head_storages[i]);
     }
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (input_req_[i] != OpReq::kNull) call->arrays[plan.grad_slot(static_cast<int>(i))] = arg_grads[input_arg_[i]];
@@ -319,6 +319,7 @@ class ExecutorImpl : public Executor {
       request.every_result = watched;
       if (backward) {
         request.grad_req = input_req_;
+        request.heads_as_outputs = true;
         for (int arg : input_arg_) request.grad_storage.push_back(arg < 0 ? StorageType::kUndefined : arg_grads[arg].storage_type());
       }
       try {

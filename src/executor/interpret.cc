@@ -18,7 +18,14 @@ bool HasDynamicShape(const Symbol& symbol) {
   return found;
 }
 
-NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given) {
+NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given, StorageType storage) {
+  if (IsSparse(storage)) {
+    const TensorType wanted(given.shape(), dtype, storage);
+    if (given.type() == wanted && given.ctx().execution() == ctx.execution()) return given;
+    NDArray cast = NDArray::Make(wanted, ctx, true);
+    CopyFromTo(AsGradientOf(dtype, ctx, given), cast);
+    return cast;
+  }
   NDArray g = given;
   if (g.is_sparse()) {
     g = NDArray(given.shape(), given.ctx(), given.dtype(), true);

@@ -14,9 +14,9 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
                const Monitor& monitor = {});
 /* Does it hold an operator whose result's shape depends on values? */
 bool HasDynamicShape(const Symbol& symbol);
-/* A head gradient as a plan reads it: of the output's dtype and on its device. `given` itself when
- * it is that already. */
-NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given);
+/* A head gradient as a plan reads it: of the output's dtype, on its device, and of that storage
+ * (kUndefined is dense). `given` itself when it is that already. */
+NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given, StorageType storage = StorageType::kDense);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_INTERPRET_H_

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "mxnet/profiler.h"
+#include "profiler/called_for.h"
 #include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"
 #include "profiler/session.h"
@@ -94,7 +95,8 @@ void CloseOp(Open* open) {
   if (state == nullptr) return;
   const int64_t now = Now();
   state->label = static_cast<const Label*>(open->outer_label);
-  const Event e = Base(Type::kOp, open->begin, now, open->what);
+  Event e = Base(Type::kOp, open->begin, now, open->what);
+  e.id = reinterpret_cast<uintptr_t>(state->called_for);
   if (open->span)
     EndOnDevice(open->span, e);
   else if (open->record)
@@ -137,11 +139,34 @@ void NameScope::End() {
     type = Type::kEagerBulk;
   }
   Event e = Base(type, open_.begin, Now(), open_.what);
-  e.id = static_cast<uint64_t>(count_);
+  e.id = type == Type::kWork ? reinterpret_cast<uintptr_t>(state->called_for) : static_cast<uint64_t>(count_);
   if (open_.span)
     EndOnDevice(open_.span, e);
   else if (open_.record)
     state->log->Append(e);
+}
+
+// ---- for whom
+
+const Label* CalledForHere() {
+  const ThreadState* state = Local();
+  return state == nullptr ? nullptr : state->called_for;
+}
+
+void CalledForScope::Begin(const Label* who) {
+  ThreadState* state = Local();
+  if (state == nullptr) return;
+  open_ = true;
+  outer_ = state->called_for;
+  state->called_for = who;
+}
+
+void CalledForScope::Begin(const std::string& name, bool gradient) {
+  Begin(Intern(kCustomOperator, gradient ? "_backward_" + name : name));
+}
+
+void CalledForScope::End() {
+  if (ThreadState* state = Local()) state->called_for = outer_;
 }
 
 // ---- memory

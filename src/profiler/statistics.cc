@@ -20,6 +20,10 @@ void Aggregate::Clear() {
 void Aggregate::Add(const Event& e) {
   const double ms = static_cast<double>(e.end - e.begin) * 1e-6;
   const Label* label = static_cast<const Label*>(e.what);
+  if (const Label* caller = CallerOf(e)) {
+    const std::string& name = e.type == Type::kOp ? *TextOf(static_cast<const OpInfo*>(e.what)).name : static_cast<const char*>(e.what);
+    return times[kCustomOperator][caller->name + "::" + name].Add(ms);
+  }
   switch (e.type) {
     case Type::kOp: {
       Stat*& stat = ops_[e.what];

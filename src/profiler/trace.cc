@@ -133,10 +133,12 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
     open("X", name, category, e.begin);
     text_ += std::string(", \"dur\": ") + Micros(e.end - e.begin).text;
   };
+  const Label* caller = CallerOf(e);
+  const std::string prefix = caller ? JsonEscape(caller->name) + "::" : "";
   switch (e.type) {
     case Type::kOp: {
       const OpText op = TextOf(static_cast<const OpInfo*>(e.what));
-      complete(*op.name, "operator");
+      complete(prefix + *op.name, caller ? kCustomOperator : "operator");
       text_ += ", \"args\": {" + *op.args;
       if (e.end > e.begin) {
         const double ns = static_cast<double>(e.end - e.begin);
@@ -149,7 +151,10 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
     }
     case Type::kWork:
     case Type::kApi:
-      complete(JsonEscape(static_cast<const char*>(e.what)), e.type == Type::kApi ? "MXNET_C_API" : "operator");
+      complete(prefix + JsonEscape(static_cast<const char*>(e.what)),
+               e.type == Type::kApi ? "MXNET_C_API"
+               : caller             ? kCustomOperator
+                                    : "operator");
       text_ += "}";
       break;
     case Type::kPlanBulk:

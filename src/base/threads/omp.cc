@@ -60,16 +60,6 @@ int MostThreads() {
 thread_local int t_asked = 1;  // threads of a team of this thread for which OpenMPCanStart knows the answer
 std::atomic<bool> g_can_start{true};
 
-// libgomp ends the process when the system gives it no thread: so we ask first, once for each
-// number and each thread that opens a team, for memory may have become scarce since.
-bool OpenMPCanStart(int threads) {
-  if (__builtin_expect(threads > t_asked, 0)) {
-    if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
-    t_asked = threads;
-  }
-  return g_can_start.load(std::memory_order_relaxed);
-}
-
 bool GiveBackTeam() {
   const bool released = omp_pause_resource_all(omp_pause_hard) == 0;
   if (released) {
@@ -95,6 +85,16 @@ void AfterForkInChild() {
 const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 
 }  // namespace
+
+// Asked once for each number and each thread that opens a team, for memory may have become scarce
+// since.
+bool OpenMPCanStart(int threads) {
+  if (__builtin_expect(threads > t_asked, 0)) {
+    if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
+    t_asked = threads;
+  }
+  return g_can_start.load(std::memory_order_relaxed);
+}
 
 int OmpMaxThreads() {
   const int wanted = Env::Get().omp_num_threads;

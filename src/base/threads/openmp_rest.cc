@@ -3,13 +3,13 @@
 #include <omp.h>
 
 #include <condition_variable>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <system_error>
 #include <thread>
 
 #include "base/device/pin_library.h"
+#include "base/foreign_env.h"
 #include "base/threads/omp.h"
 #include "base/threads/thread_team.h"
 
@@ -37,7 +37,8 @@ struct Rest {
     for (;;) {
       changed.wait(lock, [this] { return wanted; });
       lock.unlock();
-      const int threads = omp_get_num_procs() + 1;
+      // Asked each time, for the threads are new ones; where there are none libgomp ends the process.
+      const int threads = ThreadsCanStart(omp_get_num_procs()) ? omp_get_num_procs() + 1 : 1;
 #pragma omp parallel num_threads(threads)
       if (omp_get_thread_num() != 0) SetThreadName("mx-omp-rest");
       lock.lock();
@@ -50,7 +51,7 @@ struct Rest {
 }  // namespace
 
 void detail::RestOpenMPSlow(bool rest) {
-  static const bool settled = std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY");
+  static const bool settled = ForeignIsSet("GOMP_SPINCOUNT") || ForeignIsSet("OMP_WAIT_POLICY");
   static const bool possible = !settled && ThreadsCanStart(omp_get_num_procs() + 1);
   if (!possible) return;
   Rest& state = Rest::Get();

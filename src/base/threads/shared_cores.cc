@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/foreign_env.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
@@ -135,12 +136,10 @@ struct Watch {
   }
 
   static bool Told(const char* name, const char* value) {
-    const char* text = std::getenv(name);
-    return text && strcasecmp(text, value) == 0;
+    return strcasecmp(ForeignText(name).c_str(), value) == 0;
   }
   static bool Bound() {
-    const char* bind = std::getenv("OMP_PROC_BIND");
-    return std::getenv("GOMP_CPU_AFFINITY") || (bind && *bind && strcasecmp(bind, "false") != 0);
+    return ForeignIsSet("GOMP_CPU_AFFINITY") || (!ForeignText("OMP_PROC_BIND").empty() && !Told("OMP_PROC_BIND", "false"));
   }
 
   double Free() const {

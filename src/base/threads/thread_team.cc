@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -261,6 +262,11 @@ bool ThreadsCanStart(int threads) {
         while (!end.load(std::memory_order_acquire)) std::this_thread::yield();
       });
     }
+    // Between this and the threads that are meant others take memory, too.
+    constexpr size_t kSpare = size_t{32} << 20;
+    void* spare = mmap(nullptr, kSpare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    good = spare != MAP_FAILED;
+    if (good) munmap(spare, kSpare);
   } catch (const std::system_error&) {
     good = false;
   }

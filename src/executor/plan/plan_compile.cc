@@ -34,6 +34,7 @@ void Describe(const PlanTask& task, PlanGraph* graph, Plan* plan) {
   plan->per_call.resize(task.inputs.size(), 0);
   plan->optimized = std::move(graph->optimized);
   for (const NodeEntry& e : graph->graph.outputs) plan->output_types.push_back(graph->info->type(e));
+  plan->head_storages = graph->head_storages;
   plan->grad_types.resize(task.inputs.size());
   for (size_t k = 0; k < graph->graph.grads.size(); ++k)
     plan->grad_types[static_cast<size_t>(task.grad_inputs[k])] = graph->info->type(graph->graph.grads[k]);

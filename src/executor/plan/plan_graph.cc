@@ -203,7 +203,9 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   } else {
     made.graph.outputs = forward;
   }
-  const bool sparse = ChooseStorages(&made.graph, types, GradientStorages(task), passes == nullptr);
+  const std::vector<NodePtr> heads = task.request.heads_as_outputs ? made.variables : std::vector<NodePtr>();
+  const bool sparse = ChooseStorages(&made.graph, &types, GradientStorages(task), heads, passes == nullptr);
+  for (const NodePtr& head : made.variables) made.head_storages.push_back(types[head.get()].storage);
   PassContext context(task.request, task.has_backward(), &types);
   context.quiet = passes == nullptr;
   std::vector<PassRecord> unwanted;

@@ -51,6 +51,7 @@ struct PlanGraph {
   PassGraph graph;
   Symbol optimized;                // the forward part as the passes left it
   std::vector<NodePtr> variables;  // that are no inputs: head gradients, arrays that results are added onto
+  StorageTypes head_storages;      // by output: of its head gradient; kUndefined is dense
   std::unordered_map<const Node*, int> variable_slots;
   std::map<EntryKey, int> result_slots;
   std::set<EntryKey> added_directly;  // results that their operators add onto what the array holds

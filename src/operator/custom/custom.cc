@@ -17,6 +17,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/infers_storage.h"
 #include "operator/record/traits_graph.h"
+#include "profiler/called_for.h"
 
 namespace mxnet {
 namespace custom {
@@ -295,7 +296,10 @@ std::exception_ptr RunCall(Call* call, const CustomState& state) {
       if (!error) error = std::current_exception();
     }
   };
-  keep_first([&] { state.op->Run(*call); });
+  keep_first([&] {
+    const profiler::CalledForScope called_for(state.prop->op_type, call->backward);
+    state.op->Run(*call);
+  });
   for (NDArray& a : call->arrays)
     if (!a.is_none()) keep_first([&a] { a.WaitToWrite(); });
   for (NDArray& a : call->arrays)

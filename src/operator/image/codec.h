@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 namespace mxnet {
 namespace image {
@@ -37,6 +36,9 @@ struct DecodeRequest {
    * `eighths` is null unless the decoder can make the image smaller: a number of 1 to 7 that is
    * written there gives it sides of so many eighths, rounded up. The part is then one of that. */
   void (*choose)(void* context, int64_t height, int64_t width, int64_t window[4], int* eighths) = nullptr;
+  /* Pixels that the file may have at most: a small one may hold a very large picture of one
+   * colour. */
+  double most_pixels = 0;
 };
 
 enum class Decoded : int { kDone, kNotMine, kFailed };
@@ -62,23 +64,12 @@ struct EncodeRequest {
 using EncodeFunction = bool (*)(EncodeRequest*);
 #define MXNET_ENCODE_FUNCTION mxnet_encode_image
 
-/* OPENCV_IO_MAX_IMAGE_PIXELS, which limits OpenCV's decoders and so all of ours: a small file may
- * hold a very large picture of one colour. */
-inline double MostPixels() {
-  static const double most = [] {
-    const char* text = std::getenv("OPENCV_IO_MAX_IMAGE_PIXELS");
-    const double given = text ? std::atof(text) : 0;
-    return given > 0 ? given : static_cast<double>(1 << 30);
-  }();
-  return most;
-}
-
 /* Pixels that a file of so many bytes may have: all formats need some bits for a block of pixels. A
  * file that promises more is damaged, and memory for it is not allocated. */
-inline bool PlausiblePixels(int64_t height, int64_t width, size_t bytes) {
+inline bool PlausiblePixels(int64_t height, int64_t width, size_t bytes, double most) {
   constexpr double kAlways = 1 << 24, kPerByte = 8192;
   const double pixels = static_cast<double>(height) * static_cast<double>(width);
-  return height > 0 && width > 0 && pixels <= kAlways + kPerByte * static_cast<double>(bytes) && pixels <= MostPixels();
+  return height > 0 && width > 0 && pixels <= kAlways + kPerByte * static_cast<double>(bytes) && pixels <= most;
 }
 
 }  // namespace image

@@ -93,10 +93,10 @@ Decoded Decode(Job* job) {
   jpeg_mem_src(jpeg, const_cast<unsigned char*>(request->bytes), static_cast<unsigned long>(request->size));  // NOLINT: libjpeg's type
   jpeg_read_header(jpeg, TRUE);
   if (jpeg->num_components != 1 && jpeg->num_components != 3) return Decoded::kNotMine;  // CMYK
-  if (!PlausiblePixels(jpeg->image_height, jpeg->image_width, request->size)) {
+  if (!PlausiblePixels(jpeg->image_height, jpeg->image_width, request->size, request->most_pixels)) {
     std::snprintf(request->message, sizeof(request->message),
                   "%u x %u pixels are too many for a file of %zu bytes, or more than %.0f (OPENCV_IO_MAX_IMAGE_PIXELS)", jpeg->image_width,
-                  jpeg->image_height, request->size, MostPixels());
+                  jpeg->image_height, request->size, request->most_pixels);
     return Decoded::kFailed;
   }
   request->channels = request->unchanged ? jpeg->num_components : request->gray ? 1 : 3;

@@ -6,6 +6,7 @@
 
 #include "base/build_info.h"
 #include "base/device/own_library.h"
+#include "base/foreign_env.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -45,7 +46,16 @@ std::string WhyNot(const Codec& codec, const char* instead) {
   return std::string("this build reads and writes JPEG files alone, because it has no OpenCV; build with -DUSE_OPENCV=ON, or ") + instead;
 }
 
+namespace {
+/* That of OpenCV's decoders holds for all. */
+double MostPixels() {
+  static const double given = ForeignNumber("OPENCV_IO_MAX_IMAGE_PIXELS", 0);
+  return given > 0 ? given : static_cast<double>(1 << 30);
+}
+}  // namespace
+
 Decoded DecodeFile(DecodeRequest* request, const std::string& who) {
+  request->most_pixels = MostPixels();
   Decoded done = Decoded::kNotMine;
   if (JpegCodec().decode) done = JpegCodec().decode(request);
   if (done != Decoded::kNotMine) return done;

@@ -26,14 +26,14 @@ bool IsKnown(const uint8_t* b, size_t n) {
 // Refuses the memory of an image that its file cannot hold, before it is allocated.
 class Careful : public cv::MatAllocator {
  public:
-  explicit Careful(size_t bytes) : bytes_(bytes) {}
+  Careful(size_t bytes, double most_pixels) : bytes_(bytes), most_pixels_(most_pixels) {}
   cv::UMatData* allocate(int dims, const int* sizes, int type, void* data, size_t* step, cv::AccessFlag flags,
                          cv::UMatUsageFlags usage) const override {
-    if (dims == 2 && !PlausiblePixels(sizes[0], sizes[1], bytes_)) {
+    if (dims == 2 && !PlausiblePixels(sizes[0], sizes[1], bytes_, most_pixels_)) {
       char text[180];
       std::snprintf(text, sizeof(text),
                     "%d x %d pixels are too many for a file of %zu bytes, or more than %.0f (OPENCV_IO_MAX_IMAGE_PIXELS)", sizes[1],
-                    sizes[0], bytes_, MostPixels());
+                    sizes[0], bytes_, most_pixels_);
       CV_Error(cv::Error::StsOutOfRange, text);
     }
     return cv::Mat::getStdAllocator()->allocate(dims, sizes, type, data, step, flags, usage);
@@ -45,6 +45,7 @@ class Careful : public cv::MatAllocator {
 
  private:
   size_t bytes_;
+  double most_pixels_;
 };
 
 // Copies pixels of `channels`; `swap`: the first and the third change places.
@@ -60,7 +61,7 @@ void CopyPixels(const uint8_t* from, int64_t count, int channels, bool swap, uin
 }
 
 Decoded Decode(DecodeRequest* request) {
-  const Careful allocator(request->size);
+  const Careful allocator(request->size, request->most_pixels);
   cv::Mat image;  // IMREAD_UNCHANGED follows no orientation either
   image.allocator = const_cast<Careful*>(&allocator);
   const cv::Mat file(1, static_cast<int>(request->size), CV_8U, const_cast<uint8_t*>(request->bytes));

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <new>
+#include <string>
 #include <system_error>
 #include <thread>
 
+#include "base/foreign_env.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
@@ -48,9 +49,9 @@ int g_threads = 0;  // its threads before
 
 /* What Python changed OPENBLAS_NUM_THREADS from while it loaded this library, and OpenBLAS with it:
  * that has one thread then. Null if it did not. */
-const char* const g_python_gave = [] {
-  const char* text = std::getenv("_MXNET_OPENBLAS_NUM_THREADS");
-  return text ? strdup(text) : nullptr;
+const std::string* const g_python_gave = [] {
+  constexpr const char* kName = "_MXNET_OPENBLAS_NUM_THREADS";
+  return ForeignIsSet(kName) ? new std::string(ForeignText(kName)) : nullptr;
 }();
 
 constexpr size_t kBlasBuffer = size_t{32} << 20, kBlasThread = size_t{16} << 20;  // with a stack
@@ -65,9 +66,8 @@ bool HasRoom(size_t bytes) {
 
 /* How many threads OpenBLAS would have started. */
 int OwnBlasThreads() {
-  const char* const texts[] = {g_python_gave, std::getenv("GOTO_NUM_THREADS"), std::getenv("OMP_NUM_THREADS")};
-  for (const char* text : texts)
-    if (text && std::atoi(text) > 0) return std::atoi(text);
+  for (const std::string& text : {*g_python_gave, ForeignText("GOTO_NUM_THREADS"), ForeignText("OMP_NUM_THREADS")})
+    if (std::atoi(text.c_str()) > 0) return std::atoi(text.c_str());
   cpu_set_t processors;
   return sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
 }

@@ -1,4 +1,5 @@
 """Names of custom operators: which are registered, and what the profile has."""
+import json
 import re
 
 import pytest
@@ -24,6 +25,52 @@ def test_the_profile_has_the_operator_by_its_name(tmp_path):
     section = mx.profiler.dumps(reset=True).split("Custom Operator\n")[1].split("\n\n")[0]
     for name in ("profiled", "_backward_profiled"):
         assert re.search(rf"^{name}::pure_python +1 ", section, re.M), section
+
+
+def _sin(req, out_grad, in_data, out_data, in_grad):
+    in_grad[0][:] = mx.nd.sin(out_grad[0])
+
+
+def _rows(section):
+    """Name and count of each row of a section of the statistics."""
+    return {name: int(count) for name, count in re.findall(r"^(\S+) +(\d+) +\d", section, re.M)}
+
+
+@pytest.mark.parametrize("way", ["eager", "bulk", "bound", "hybridized inside"])
+def test_what_a_custom_operator_calls_is_under_its_name(tmp_path, way):
+    """As 1.9.1 does: only there, and not among the operators that the program itself calls."""
+    inner = mx.gluon.nn.HybridLambda(lambda F, x: F.exp(x))
+    inner.hybridize()
+
+    def forward(req, in_data, out_data):
+        with mx.engine.bulk(20 if way == "bulk" else 0):
+            out_data[0][:] = inner(in_data[0]) if way == "hybridized inside" else mx.nd.exp(in_data[0])
+    make("calls", forward, _sin)
+    mx.profiler.set_config(filename=str(tmp_path / "p.json"), aggregate_stats=True, profile_all=True)
+    mx.profiler.set_state("run")
+    x = mx.nd.full((300, 400), 0.5)      # large enough for the engine's threads
+    y = mx.nd.exp(x)                     # the program's own
+    if way == "bound":
+        net = mx.sym.Custom(mx.sym.Variable("data"), op_type="calls")
+        bound = net.simple_bind(mx.cpu(), data=x.shape)
+        bound.forward(is_train=True, data=x)
+        bound.backward(mx.nd.ones_like(x))
+    else:
+        x.attach_grad()
+        with autograd.record():
+            y = mx.nd.Custom(x, op_type="calls")
+        y.backward()
+    mx.nd.waitall()
+    mx.profiler.set_state("stop")
+    mx.profiler.dump()
+    sections = mx.profiler.dumps(reset=True).split("\n\n")
+    own, = [_rows(s) for s in sections if s.startswith("operator\n")]
+    custom, = [_rows(s) for s in sections if s.startswith("Custom Operator\n")]
+    assert custom["calls::exp"] == 1 and custom["_backward_calls::sin"] == 1, custom
+    assert own["exp"] == 1 and "sin" not in own, own
+    events = json.loads((tmp_path / "p.json").read_text())["traceEvents"]
+    assert {e["cat"] for e in events if e["name"] in ("calls::exp", "_backward_calls::sin")} == {"Custom Operator"}
+    assert {e["cat"] for e in events if e["name"] == "exp"} == {"operator"}
 
 
 @pytest.mark.parametrize("name,what,text", [

@@ -193,3 +193,50 @@ def test_failure_leaves_the_arrays():
         mx.nd.Custom(x, op_type="sparse_failure").asnumpy()
     np.testing.assert_array_equal(x.asnumpy(), DENSE)
     x.check_format()
+
+
+class Heads(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], (in_data[0] * 2).tostype(out_data[0].stype))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        seen.append(out_grad[0].stype)
+        self.assign(in_grad[0], req[0], (out_grad[0] * 2).tostype(in_grad[0].stype))
+
+
+@mx.operator.register("test_heads")
+class HeadsProp(mx.operator.CustomOpProp):
+    def __init__(self, result):
+        super().__init__()
+        self.result = result
+
+    def infer_storage_type(self, in_stype):
+        return in_stype, [self.result], []
+
+    def infer_storage_type_backward(self, ograd_stype, in_stype, out_stype, igrad_stype, aux_stype):
+        seen.append((ograd_stype[0], out_stype[0]))
+        return ograd_stype, in_stype, out_stype, ["default"], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Heads()
+
+
+@pytest.mark.parametrize("result", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("given", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("bind", ["bind", "simple_bind", "behind a copy"])
+def test_head_gradients_of_bound_graphs_have_the_storage_of_the_output(result, given, bind):
+    """As in 1.9.1, whatever storage the program gives."""
+    seen.clear()
+    net = mx.sym.Custom(mx.sym.Variable("data"), op_type="test_heads", result=result)
+    if bind == "behind a copy":
+        net = mx.sym.identity(net)
+    if bind == "bind":
+        bound = net.bind(mx.cpu(), {"data": mx.nd.array(DENSE)}, {"data": mx.nd.zeros(DENSE.shape)})
+    else:
+        bound = net.simple_bind(mx.cpu(), data=DENSE.shape)
+        bound.arg_dict["data"][:] = DENSE
+    out, = bound.forward(is_train=True)
+    assert out.stype == result
+    bound.backward(mx.nd.array(DENSE + 1).tostype(given))
+    assert bound.grad_dict["data"].asnumpy().tolist() == (2 * (DENSE + 1)).tolist()
+    assert set(seen) == {(result, result), result}

@@ -12,14 +12,21 @@ namespace {
 
 class StorageChooser {
  public:
-  StorageChooser(PassGraph* g, const VariableTypes& variables, const StorageTypes& grads, bool quiet)
-      : g_(g), variables_(variables), grads_(grads), quiet_(quiet) {}
+  StorageChooser(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, bool quiet)
+      : g_(g), variables_(*variables), grads_(grads), quiet_(quiet) {}
 
   bool AnySparse() const {
     bool any = false;
     DFSVisit(Heads(), [&](const NodePtr& n) { any = any || (n->is_variable() ? IsSparse(OfVariable(*n)) : n->op()->makes_sparse); });
     for (StorageType s : grads_) any = any || IsSparse(s);
     return any;
+  }
+
+  /* What its variable is for the gradient of an output. */
+  void AddHeads(const std::vector<NodePtr>& heads) {
+    bool infers = false;
+    DFSVisit(Heads(), [&](const NodePtr& n) { infers = infers || (!n->is_variable() && n->op()->trait<InfersStorage>()); });
+    for (size_t i = 0; infers && i < heads.size(); ++i) heads_.emplace(heads[i].get(), g_->outputs[i]);
   }
 
   void Run() {
@@ -48,6 +55,9 @@ class StorageChooser {
   }
 
   std::vector<NodeEntry> Renew(const NodePtr& renewed, const NodePtr& original) {
+    // Outputs are visited before what differentiates them.
+    const auto head = heads_.find(original.get());
+    if (head != heads_.end()) variables_[original.get()].storage = Of(head->second);
     const int count = original->num_outputs();
     std::vector<NodeEntry> entries(static_cast<size_t>(count));
     NodePtr node = original->is_variable() ? renewed : WithStorages(renewed, original, count);
@@ -117,18 +127,20 @@ class StorageChooser {
   }
 
   PassGraph* const g_;
-  const VariableTypes& variables_;
+  VariableTypes& variables_;
   const StorageTypes& grads_;
   const bool quiet_;
   std::map<EntryKey, StorageType> wishes_, made_;  // by entry of the graph as it was
   std::map<EntryKey, NodeEntry> casts_;            // by entry of the graph as it is
+  std::map<const Node*, NodeEntry> heads_;         // outputs, of the graph as it was
 };
 
 }  // namespace
 
-bool ChooseStorages(PassGraph* g, const VariableTypes& variables, const StorageTypes& grads, bool quiet) {
+bool ChooseStorages(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, const std::vector<NodePtr>& heads, bool quiet) {
   StorageChooser chooser(g, variables, grads, quiet);
   if (!chooser.AnySparse()) return false;
+  chooser.AddHeads(heads);
   chooser.Run();
   return true;
 }
