@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/intgemm.h"
@@ -39,10 +40,12 @@ void ByteProduct(KernelArgs& args, ByteMatrix a, int64_t rows, const int8_t* b, 
   constexpr int64_t kAlone = 65536;  // numbers that a thread takes at a time
   const auto library = Env::Get().onednn_enabled ? detail::g_onednn_byte_product : nullptr;
   if (library && k > 0 && k <= kMostDeep && library(rows, columns, k, a.ptr, a.is_unsigned, b, room)) {
+    Ran("oneDNN gemm of bytes", RanAt::kAvx512Vnni);
     return ParallelFor(rows, std::max<int64_t>(1, kAlone / columns), [&](int64_t from, int64_t to) {
       for (int64_t row = from; row < to; ++row) store(row, 0, columns, room + row * columns);
     });
   }
+  Ran("products of 16-bit integers");
   int16_t* wide = nn::Workspace<int16_t>(args, rows * k);
   const char* bytes = static_cast<const char*>(a.ptr);
   ParallelFor(rows * k, kAlone, [&](int64_t from, int64_t to) {

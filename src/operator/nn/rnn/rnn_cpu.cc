@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
@@ -322,6 +323,7 @@ void Forward(KernelArgs& args) {
       if (RunByLibrary(a, p, d, a.in[0].data<float>(), reserve)) return;
       packing = PackedWeights(a, d, a.in[1].data<float>());
     }
+    Ran(packing.base ? "step by step, packed GEMM" : "step by step");
     for (int64_t l = 0; l < d.layers; ++l) {
       const Kept<T> k = KeptOf(d, l, reserve);
       if (k.dropped) DropOut<T>(a, p, d.steps * d.batch * d.LayerInput(l), KeptOf(d, l - 1, reserve).output, k.mask, k.dropped);
@@ -473,6 +475,7 @@ void Backward(KernelArgs& args) {
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const RnnDims d = DimsOf(p, a.in[first].shape);
+    Ran("step by step");
     T* reserve = a.in[a.in.size() - 1].data<T>();
     T* params = a.in[first + 1].data<T>();
     T* dparams = Wanted(a, 1) ? a.out[1].data<T>() : nullptr;
