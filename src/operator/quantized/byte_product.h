@@ -40,7 +40,6 @@ void ByteProduct(KernelArgs& args, ByteMatrix a, int64_t rows, const int8_t* b, 
   constexpr int64_t kAlone = 65536;  // numbers that a thread takes at a time
   const auto library = Env::Get().onednn_enabled ? detail::g_onednn_byte_product : nullptr;
   if (library && k > 0 && k <= kMostDeep && library(rows, columns, k, a.ptr, a.is_unsigned, b, room)) {
-    Ran("oneDNN gemm of bytes", RanAt::kAvx512Vnni);
     return ParallelFor(rows, std::max<int64_t>(1, kAlone / columns), [&](int64_t from, int64_t to) {
       for (int64_t row = from; row < to; ++row) store(row, 0, columns, room + row * columns);
     });
