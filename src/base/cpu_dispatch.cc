@@ -18,9 +18,9 @@ const CpuLimit& LimitOfCpu() {
       const char* word;
       CpuLimit limit;
     };
-    const Row rows[] = {{"SSE41", {CpuLevel::kV2, false, false}},       {"AVX", {CpuLevel::kV2, false, false}},
-                        {"AVX2", {CpuLevel::kV3, false, false}},        {"AVX2_VNNI", {CpuLevel::kV3, true, false}},
-                        {"AVX2_VNNI_2", {CpuLevel::kV3, true, false}},  {"AVX512_CORE", {CpuLevel::kV4, false, false}},
+    const Row rows[] = {{"SSE41", {CpuLevel::kV2, false, false}},          {"AVX", {CpuLevel::kV2, false, false}},
+                        {"AVX2", {CpuLevel::kV3, false, false}},           {"AVX2_VNNI", {CpuLevel::kV3, true, false}},
+                        {"AVX2_VNNI_2", {CpuLevel::kV3, true, false}},     {"AVX512_CORE", {CpuLevel::kV4, false, false}},
                         {"AVX512_CORE_VNNI", {CpuLevel::kV4, true, false}}};
     for (const Row& row : rows)
       if (word == row.word) return row.limit;

@@ -19,31 +19,31 @@
 namespace mxnet {
 namespace {
 
-constexpr int kChains = 12;             // independent sums: more than any core's latency times what it begins in a cycle
-constexpr int64_t kRounds = 60000;      // of a try, about 0.3 ms
-constexpr int kTries = 9;               // of which the fastest counts
-volatile float g_sum;                   // so that nothing is optimised away
+constexpr int kChains = 12;         // independent sums: more than any core's latency times what it begins in a cycle
+constexpr int64_t kRounds = 60000;  // of a try, about 0.3 ms
+constexpr int kTries = 9;           // of which the fastest counts
+volatile float g_sum;               // so that nothing is optimised away
 
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /* Each makes kChains * rounds multiply-adds of vectors. The empty statements keep the compiler from
  * changing the chains. */
-#define MXNET_PEAK_CHAINS(T, start, step, whole)                                      \
-  T sums[kChains];                                                                    \
-  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) sums[i] = start;         \
-  for (int64_t r = 0; r < rounds; ++r) {                                              \
-    _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {                      \
-      T& s = sums[i];                                                                 \
-      step;                                                                           \
-      asm volatile("" : whole(s));                                                    \
-    }                                                                                 \
-  }                                                                                   \
-  float all = 0;                                                                      \
-  for (int i = 0; i < kChains; ++i) {                                                 \
-    float one;                                                                        \
-    std::memcpy(&one, &sums[i], sizeof(one));                                         \
-    all += one;                                                                       \
-  }                                                                                   \
+#define MXNET_PEAK_CHAINS(T, start, step, whole)                              \
+  T sums[kChains];                                                            \
+  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) sums[i] = start; \
+  for (int64_t r = 0; r < rounds; ++r) {                                      \
+    _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {              \
+      T& s = sums[i];                                                         \
+      step;                                                                   \
+      asm volatile("" : whole(s));                                            \
+    }                                                                         \
+  }                                                                           \
+  float all = 0;                                                              \
+  for (int i = 0; i < kChains; ++i) {                                         \
+    float one;                                                                \
+    std::memcpy(&one, &sums[i], sizeof(one));                                 \
+    all += one;                                                               \
+  }                                                                           \
   g_sum = all;
 
 typedef float F4 __attribute__((vector_size(16)));
@@ -130,7 +130,8 @@ double Bandwidth(int threads) {
     }
     return 1e-9 * static_cast<double>(size) / least;
   };
-  const double copied = best(half, [&](int64_t at, int64_t count) { std::memcpy(bytes + half + at, bytes + at, static_cast<size_t>(count)); });
+  const double copied =
+      best(half, [&](int64_t at, int64_t count) { std::memcpy(bytes + half + at, bytes + at, static_cast<size_t>(count)); });
   std::memset(bytes, 1, static_cast<size_t>(size));
   const double read = best(size, [&](int64_t at, int64_t count) {
     F4 sums[8] = {};
@@ -153,10 +154,7 @@ MachinePeak Measure(int threads) {
   peak.has_bfloat16 = v4 && LimitOfCpu().bfloat16 && __builtin_cpu_supports("avx512bf16");
   peak.float32 = v4 ? Rate(threads, Avx512, 32) : v3 ? Rate(threads, Avx2, 16) : Rate(threads, Baseline, 8);
   peak.bfloat16 = peak.has_bfloat16 ? Rate(threads, Bfloat16, 64) : peak.float32;
-  peak.int8 = peak.has_vnni ? Rate(threads, Vnni, 128)
-              : v4          ? Rate(threads, Bytes4, 128)
-              : v3          ? Rate(threads, Bytes2, 64)
-                            : peak.float32;
+  peak.int8 = peak.has_vnni ? Rate(threads, Vnni, 128) : v4 ? Rate(threads, Bytes4, 128) : v3 ? Rate(threads, Bytes2, 64) : peak.float32;
 #else
   peak.float32 = peak.bfloat16 = peak.int8 = Rate(threads, Baseline, 8);
 #endif

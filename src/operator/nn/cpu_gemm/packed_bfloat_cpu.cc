@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
-#include "base/half.h"
 #include "base/cpu_limit.h"
+#include "base/half.h"
 #include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
@@ -258,9 +258,8 @@ bool IsDense(const ConvCall& call) {
 bool BfloatGemmsHere() {
   // Where there are matrix tiles the vector library uses them; they do several times as many
   // products as these kernels.
-  static const bool has =
-      __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") && DetectedCpuLevel() == CpuLevel::kV4 &&
-      LimitOfCpu().bfloat16;
+  static const bool has = __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") &&
+                          DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().bfloat16;
   return has && CurrentCpuLevel() == CpuLevel::kV4;
 }
 

@@ -20,6 +20,7 @@ using Desc = dnnl::memory::desc;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 struct RnnEntry : CacheEntry {
+  RanPart ran;
   dnnl::primitive primitive;
   Operand input_weight, hidden_weight;
   dnnl::memory bias, src, src_state, src_cell, dst, dst_state, dst_cell, workspace;
