@@ -18,6 +18,7 @@
 #include "base/ran.h"
 #include "mxnet/kernel_args.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/cpu_gemm/kept_weights.h"
 
 namespace mxnet {
 namespace nn {
@@ -95,6 +96,7 @@ struct PackedState : OpState {
   std::unique_ptr<char[]> memory;
   char* aligned = nullptr;
   size_t bytes = 0;
+  KeptBytes counted;
 };
 /*
  * The weight as the primitive wants it: packed once per version in the state of an inference plan,

@@ -223,6 +223,7 @@ dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int inp
       packed->memory.reset(new char[bytes + 64]);
       packed->aligned = AlignedTo64<char>(packed->memory.get());
       packed->bytes = bytes;
+      packed->counted.Set(bytes);
     }
     weight->Pack(ptr, packed->aligned);
     packed->source = ptr;
