@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <mutex>
+#include <vector>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -24,7 +25,26 @@ constexpr int64_t kRounds = 60000;  // of a try, about 0.3 ms
 constexpr int kTries = 9;           // of which the fastest counts
 volatile float g_sum;               // so that nothing is optimised away
 
-double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+// Of this thread: what other programs do on the cores does not count.
+double Now() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/* Seconds of work(0), work(1)... on a thread each: those of the slowest. */
+template <typename Work>
+double Slowest(int threads, const Work& work) {
+  std::vector<double> seconds(static_cast<size_t>(threads), 0.0);
+  ParallelForThreads(threads, threads, [&](int64_t from, int64_t to) {
+    for (int64_t t = from; t < to; ++t) {
+      const double begin = Now();
+      work(t);
+      seconds[static_cast<size_t>(t)] = Now() - begin;
+    }
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
+}
 
 /* Each makes kChains * rounds multiply-adds of vectors. The empty statements keep the compiler from
  * changing the chains. */
@@ -96,13 +116,7 @@ __attribute__((target("avx512f,avx512bf16"))) void Bfloat16(int64_t rounds) {
  * `each`. */
 double Rate(int threads, void (*run)(int64_t), double each) {
   double least = 1e30;
-  for (int i = 0; i < kTries; ++i) {
-    const double begin = Now();
-    ParallelForThreads(threads, threads, [&](int64_t from, int64_t to) {
-      for (int64_t t = from; t < to; ++t) run(kRounds);
-    });
-    least = std::min(least, Now() - begin);
-  }
+  for (int i = 0; i < kTries; ++i) least = std::min(least, Slowest(threads, [&](int64_t) { run(kRounds); }));
   return 1e-9 * each * kChains * static_cast<double>(kRounds) * threads / least;
 }
 
@@ -124,9 +138,11 @@ double Bandwidth(int threads) {
   const auto best = [&](int64_t count, const auto& part) {
     double least = 1e30;
     for (int i = 0; i < 4; ++i) {  // the first touches the pages
-      const double begin = Now();
-      ParallelForThreads(threads, count / 4096, [&](int64_t from, int64_t to) { part(from * 4096, (to - from) * 4096); });
-      if (i) least = std::min(least, Now() - begin);
+      const double seconds = Slowest(threads, [&](int64_t t) {
+        const int64_t pages = count / 4096, from = pages * t / threads, to = pages * (t + 1) / threads;
+        part(from * 4096, (to - from) * 4096);
+      });
+      if (i) least = std::min(least, seconds);
     }
     return 1e-9 * static_cast<double>(size) / least;
   };

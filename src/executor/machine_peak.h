@@ -17,7 +17,7 @@ struct MachinePeak {
 };
 
 /* Measured at the first call, for some 50 ms, and again when the level or the number of threads has
- * changed. What other programs do meanwhile lowers it. */
+ * changed. By the processor time of the threads, which other programs lower less than the wall clock. */
 MachinePeak MeasuredPeak();
 
 }  // namespace mxnet
