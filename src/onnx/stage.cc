@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/explain.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
 
@@ -425,6 +426,30 @@ static void ExplainPending(const Pending& pending, int depth, std::string* into)
 void Runner::Explain(std::string* into) {
   std::lock_guard<std::mutex> lock(mutex_);
   ExplainPending(root_, 0, into);
+}
+
+static void ListStages(const Pending& pending, std::vector<std::shared_ptr<Stage>>* into) {
+  for (const auto& stage : pending.stages) {
+    into->push_back(stage);
+    if (stage->rest) ListStages(*stage->rest, into);
+  }
+}
+
+std::string Runner::ExplainPlans(int runs) {
+  const NumpyShapesScope scope;
+  std::vector<std::shared_ptr<Stage>> stages;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ListStages(root_, &stages);
+  }
+  std::string text = "[";
+  for (const auto& stage : stages) {
+    if (!stage->op || stage->op->Stats().num_nodes == 0) continue;
+    std::vector<NDArray> inputs;
+    for (const Stage::Operand& o : stage->operands) inputs.push_back(o.name.empty() ? o.constant : NDArray());
+    text += (text.size() > 1 ? ",\n" : "") + ExplainCachedOp(*stage->op, inputs, runs);
+  }
+  return text + "]";
 }
 
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {

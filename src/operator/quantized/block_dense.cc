@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/quantized.h"
 #include "operator/shared/on_host.h"
@@ -146,6 +147,7 @@ void Forward(KernelArgs& args) {
                 p.no_bias ? nullptr : args.in[BiasAt(p)].data<float>(),
                 weight.data<uint8_t>(),
                 args.out[0].data<float>()};
+  Ran(InIntegers(job) ? "blocks, data in 8 bits" : "blocks");
   InIntegers(job) ? MultiplyIntegers(args, job) : Multiply(args, job);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/quantized/byte_product.h"
@@ -103,6 +104,7 @@ void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& 
   const auto library = zeros.src == 0 && !zeros.filters ? nn::ActiveHooks().convolution : nullptr;
   Job job(call, zeros);
   if (library && job.deep > 0 && job.deep <= kMostDeep && library(args, call)) return;
+  Ran("im2col of 16-bit integers");
   int16_t* wide = nn::Workspace<int16_t>(args, d.filters * job.deep);
   const char* bytes = static_cast<const char*>(call.weight.ptr);
   ParallelFor(d.filters * job.deep, 65536, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(WidenBytes)(bytes + b, false, e - b, wide + b); });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "base/foreign_env.h"
+#include "base/ran.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
@@ -24,6 +26,7 @@
 // Absent from other BLAS libraries.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 extern "C" int openblas_get_num_threads() __attribute__((weak));
+extern "C" char* openblas_get_corename() __attribute__((weak));
 
 namespace mxnet {
 namespace detail {
@@ -31,6 +34,19 @@ SgemmFn g_onednn_sgemm = nullptr;
 }
 
 namespace {
+/* "OpenBLAS Zen": the processor whose kernels it took. */
+void SayBlas() {
+  if (!RanAsked()) return;
+  const std::string core = openblas_get_corename ? openblas_get_corename() : "";
+  const auto is = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* name) { return core.find(name) != std::string::npos; });
+  };
+  const RanAt at = is({"SkylakeX", "SKYLAKEX", "Cooperlake", "COOPERLAKE", "SapphireRapids", "SAPPHIRERAPIDS"}) ? RanAt::kAvx512
+                   : is({"Haswell", "HASWELL", "Zen", "ZEN"})                                                   ? RanAt::kAvx2
+                                                                                                                : RanAt::kBaseline;
+  Ran(InternRan(core.empty() ? "BLAS" : "OpenBLAS " + core), at);
+}
+
 template <typename T>
 void Scale(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i)
@@ -140,6 +156,7 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
   if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
     return;
   SettleBlasThreads();
+  SayBlas();
   const BlasCall call;
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
@@ -147,6 +164,7 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
 
 void Dgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
            double beta, double* c, int64_t ldc) {
+  SayBlas();
   const BlasCall call;
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));

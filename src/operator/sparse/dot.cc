@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "operator/linalg/dot_param.h"
@@ -57,6 +58,7 @@ template <typename Product>
 void CSRTimes(KernelArgs& args, const TBlob& csr, bool transpose_csr, const TBlob& dense, bool transpose_dense, int output,
               bool transpose_out = false) {
   const TBlob& out = args.out[output];
+  Ran("CSR product");
   const Product product(args, *csr.sparse, transpose_csr);
   if (out.sparse && out.sparse->storage == kR && !transpose_out) {
     Matrix rows = product.Rows(dense, transpose_dense);
@@ -70,6 +72,7 @@ template <typename Product>
 void TimesCSR(KernelArgs& args, const TBlob& dense, bool transpose_dense, const TBlob& csr, bool transpose_csr, int output) {
   const TBlob& out = args.out[output];
   if (!out.sparse || out.sparse->storage != kC) return CSRTimes<Product>(args, csr, !transpose_csr, dense, !transpose_dense, output, true);
+  Ran("CSR product");
   const Product product(args, *csr.sparse, !transpose_csr);
   product.StoreColumns(product.Rows(dense, !transpose_dense), out.sparse);
 }

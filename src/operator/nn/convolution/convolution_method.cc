@@ -15,6 +15,7 @@
 #endif
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
@@ -257,6 +258,7 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   const auto hook = ActiveHooks().convolution;
   if (!hook) return MethodByRule(like, kept);
   const Alone alone;
+  const RanScope aside(nullptr);  // trials are not what ran
   methods.insert(methods.begin(), ConvMethod::kLibrary);
   Trial trial(like, kept, hook);
   std::vector<double> best = LeastTimes(&trial, methods);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "mxnet/storage.h"
@@ -23,6 +24,7 @@ struct ConvEntry : CacheEntry {
   Operand src, weight, dst, bias;
   dnnl::memory workspace;
   bool has_bias = false;
+  RanPart ran;
 };
 
 // First of the three spatial dimensions that matters: those before it have size 1 everywhere.
@@ -110,6 +112,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, const OperandTypes& 
                               ? Forward(engine, kind, direct, src, weight, bias_desc, dst, stride, dilate, pad, pad_end, attr)
                               : Forward(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, attr);
   auto finish = [&](const auto& pd, const Desc& s, const Desc& w, const Desc& t) {
+    entry->ran = OnednnName(pd);
     entry->src.Init(src_user, s);
     entry->weight.Init(weight_user, w);
     entry->dst.Init(dst_user, t);
@@ -156,6 +159,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
       .Add(team);
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, types); }));
   if (!entry) return false;
+  Ran(entry->ran);
   dnnl::stream& stream = OnednnStream();
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
   if (workspace_bytes) entry->workspace.set_data_handle(args.workspace(workspace_bytes));

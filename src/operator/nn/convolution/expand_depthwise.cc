@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
@@ -86,6 +87,7 @@ void Forward(KernelArgs& args) {
         args.DoneWithWeights(depthwise.weight.ptr);
       },
       second);
+  Ran("packed GEMM with depthwise");
   ExpandDepthwiseRun(expand, depthwise, packed, packed + size, args.workspace);
   if (y_planes) Swap(static_cast<const float*>(depthwise.dst.ptr), b.batch, b.OutSize(), b.channels, y.data<float>());
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
@@ -17,6 +18,7 @@ namespace {
 
 // A dense layer with few rows, or a 1x1 convolution of few pixels: weights are read as they lie.
 void FewRows(KernelArgs& args, const DenseCall& call, const float* addend) {
+  Ran("GEMM of few rows");
   args.NeedWeights(call.weight);
   const int64_t m = call.m, n = call.n, k = call.k;
   float* y = static_cast<float*>(call.out);
@@ -71,8 +73,14 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   };
   switch (method) {
     case ConvMethod::kLibrary: return false;
-    case ConvMethod::kPacked: PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace); return true;
-    case ConvMethod::kDepthwise: DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added); return true;
+    case ConvMethod::kPacked:
+      Ran(call.dims.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM");
+      PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace);
+      return true;
+    case ConvMethod::kDepthwise:
+      Ran("depthwise");
+      DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added);
+      return true;
     default: WinogradConvolution(args, call, addend, static_cast<int>(method), Form(method)); return true;
   }
 }
@@ -89,6 +97,7 @@ bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
   // are made for each number of rows (5 ms of a new batch's first answer).
   const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
                                     [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  Ran("packed GEMM");
   PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);
   return true;
 }

@@ -15,8 +15,10 @@
 #include <memory>
 #include <string>
 
+#include "base/ran.h"
 #include "mxnet/kernel_args.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/cpu_gemm/kept_weights.h"
 
 namespace mxnet {
 namespace nn {
@@ -26,6 +28,15 @@ dnnl::stream& OnednnStream();  // this thread's
 
 /* False: the type is not computed in on this machine (float64; half types without instructions). */
 bool OnednnType(int dtype, dnnl::memory::data_type* type);
+
+/* The instructions of its float32 kernels. */
+RanAt OnednnLevel();
+
+/* What a primitive is called there, for Ran(). */
+template <typename Description>
+RanPart OnednnName(const Description& pd) {
+  return RanOfLibrary("oneDNN", pd.impl_info_str(), OnednnLevel());
+}
 
 /* Are its sums of products of 8-bit integers exact on this processor? */
 bool AddsBytesExactly();

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/logging.h"
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/onednn/onednn_common.h"
@@ -29,6 +30,12 @@ const bool g_bfloat16 = [] {
          isa == dnnl::cpu_isa::avx512_core_amx_fp16;
 }();
 }  // namespace
+
+RanAt OnednnLevel() {
+  const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [level](dnnl::cpu_isa isa) { return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa); };
+  return has(dnnl::cpu_isa::avx512_core) ? RanAt::kAvx512 : has(dnnl::cpu_isa::avx2) ? RanAt::kAvx2 : RanAt::kBaseline;
+}
 
 dnnl::engine& OnednnEngine() { return *g_engine; }
 

@@ -1,6 +1,7 @@
 // The backward pass of RNN on the CPU. Weights that all steps read are packed once.
 #include <algorithm>
 
+#include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/rnn_layers.h"
@@ -151,6 +152,7 @@ void Backward(KernelArgs& args) {
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const RnnDims d = DimsOf(p, a.in[first].shape);
+    Ran("step by step");
     T* reserve = a.in[a.in.size() - 1].data<T>();
     T* params = a.in[first + 1].data<T>();
     T* dparams = Wanted(a, 1) ? a.out[1].data<T>() : nullptr;

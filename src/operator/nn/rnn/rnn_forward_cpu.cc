@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
@@ -336,6 +337,9 @@ void Forward(KernelArgs& args) {
       if (!KeepsWeights(a, 1)) a.NeedWeights(params);
       packing = RnnPacking(a, p, d, args.in[1].dptr, params);
       if (d.projection) a.NeedWeights(params);
+      Ran(packing.packed() ? "step by step, packed GEMM" : "step by step");
+    } else {
+      Ran("step by step");
     }
     LayerCall<T> call{p,
                       d,
