@@ -52,16 +52,42 @@ bool IsDense(const ConvCall& call) {
 // Derived weights differ with the method and the vectors' length.
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
+/* With weights that are packed once. False: they are not kept, or so large that they would lie there
+ * twice while they are packed and few rows read them as fast as they are. */
+bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
+  constexpr int64_t kLarge = 16 << 20;  // elements
+  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
+  if (call.n * call.k > kLarge && IsSmallMGemm(call.m, call.n, call.k)) return false;
+  // Also for a few rows: it is faster than reading weights as they lie, plans for any number of rows
+  // share the packed ones, and the vector library would make code for each number (5 ms).
+  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
+                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  Ran("packed GEMM");
+  PackedDense(call, packed, addend, args.workspace);
+  return true;
+}
+
+bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
+  if (call.dtype != kFloat32 || call.m == 0) return false;
+  const float* added = static_cast<const float*>(addend);
+  if (KeptDense(args, call, added)) return true;
+  if (!IsSmallMGemm(call.m, call.n, call.k)) return false;
+  FewRows(args, call, added);
+  return true;
+}
+
 bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (call.weight.ptr && call.dtype == kBfloat16) return BfloatConvolution(args, call, addend);
   if (!call.weight.ptr || call.dtype != kFloat32) return false;
+  constexpr int64_t kFewPixels = 8;
   const int64_t pixels = call.dims.batch * call.dims.OutSize();
-  if (IsSmallMGemm(pixels, call.dims.filters, call.dims.channels) && IsDense(call)) {
+  if (pixels <= kFewPixels && IsDense(call)) {
     DenseCall dense;
-    dense.m = pixels, dense.n = call.dims.filters, dense.k = call.dims.channels;
+    dense.m = pixels, dense.n = call.dims.filters, dense.k = call.dims.channels, dense.dtype = call.dtype;
     dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
-    FewRows(args, dense, static_cast<const float*>(addend));
-    return true;
+    dense.weight_input = call.weight_input;
+    if (Dense(args, dense, addend)) return true;
   }
   if (!args.state) return false;
   const bool kept = KeepsWeights(args, call.weight_input);
@@ -83,23 +109,6 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
       return true;
     default: WinogradConvolution(args, call, addend, static_cast<int>(method), Form(method)); return true;
   }
-}
-
-bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
-  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
-  if (call.dtype != kFloat32 || call.m == 0) return false;
-  if (IsSmallMGemm(call.m, call.n, call.k)) {
-    FewRows(args, call, static_cast<const float*>(addend));
-    return true;
-  }
-  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
-  // Also for a few rows, which the vector library's kernels do as fast: code and weights of theirs
-  // are made for each number of rows (5 ms of a new batch's first answer).
-  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
-                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
-  Ran("packed GEMM");
-  PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);
-  return true;
 }
 
 }  // namespace
