@@ -32,7 +32,8 @@ MXNET_CPU_DECLARE(
     /* C(m, n) += A(m, k) B(k, n) */
     void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed, float* c, int64_t ldc);
 
-    /* C_g(m, n) += A(m, k) B_g(k, n) for all gates g: B_g lies at packed + g * gate_size, C_g at c + g * gate_columns. */
+    /* C_g(m, n) += A(m, k) B_g(k, n) for all gates g: B_g lies at packed + g * gate_size, C_g at
+     * c + g * gate_columns. */
     void PackedGates(int64_t m, int64_t n, int64_t k, int64_t gates, const float* a, int64_t lda, const float* packed, int64_t gate_size,
                      float* c, int64_t ldc, int64_t gate_columns);
 
