@@ -180,8 +180,7 @@ bool IntegerLstm(Call& c, const Recurrent& layer) {
     return c.has(i) ? OfColumns(c, c.in(i), weight) : c.Filled(Shape{layer.directions}, weight.dtype(), 0);
   };
   std::vector<Value> operands = {layer.x, w, r, OfColumns(c, c.in(8), w), zero(9, w), OfColumns(c, c.in(10), r), zero(11, r), layer.b};
-  if (layer.b.kind == Value::kNone)
-    operands[7] = c.Filled(Shape{layer.directions, 2 * layer.gates * layer.hidden}, kFloat32, 0);
+  if (layer.b.kind == Value::kNone) operands[7] = c.Filled(Shape{layer.directions, 2 * layer.gates * layer.hidden}, kFloat32, 0);
   for (int i : {3, 4, 5, 6})
     if (operands[static_cast<size_t>(i)].kind == Value::kNone) return false;
   operands.push_back(layer.h), operands.push_back(layer.c);

@@ -30,8 +30,8 @@ inline int64_t PanelBytes(int64_t n, int64_t k) { return RoundUp(n, kPanelColumn
  * columns are the sums of B's columns less k times their zero points, zeros these points, and row
  * the sum of the row of a.
  */
-MXNET_CPU_DECLARE(void BytePanels(int64_t m, int64_t panels, int64_t k, const uint8_t* a, int64_t a_pitch, const int8_t* packed, int32_t* sums,
-                                  int64_t pitch);
+MXNET_CPU_DECLARE(void BytePanels(int64_t m, int64_t panels, int64_t k, const uint8_t* a, int64_t a_pitch, const int8_t* packed,
+                                  int32_t* sums, int64_t pitch);
                   void AddByteSums(int64_t n, const int32_t* sums, int32_t a_zero, int32_t row, float scale, const int32_t* columns,
                                    const int32_t* zeros, const float* scales, float* to);)
 

@@ -73,8 +73,7 @@ void Exact(int64_t depth, const uint8_t* a, int64_t a_pitch, const int8_t* b, in
   }
   for (int r = 0; r < ROWS; ++r)
     for (int p = 0; p < kParts; ++p) {
-      const __m128i both =
-          _mm_hadd_epi32(_mm256_castsi256_si128(sum[r][p]), _mm256_extracti128_si256(sum[r][p], 1));
+      const __m128i both = _mm_hadd_epi32(_mm256_castsi256_si128(sum[r][p]), _mm256_extracti128_si256(sum[r][p], 1));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(sums + r * pitch + 4 * p), both);
     }
 }
@@ -105,7 +104,8 @@ void InRows(int64_t m, F&& f) {
 
 }  // namespace
 
-void BytePanels(int64_t m, int64_t panels, int64_t k, const uint8_t* a, int64_t a_pitch, const int8_t* packed, int32_t* sums, int64_t pitch) {
+void BytePanels(int64_t m, int64_t panels, int64_t k, const uint8_t* a, int64_t a_pitch, const int8_t* packed, int32_t* sums,
+                int64_t pitch) {
   const int64_t depth = quantized::PanelDepth(k), each = depth * kPanelColumns;
   int64_t p = 0;
 #if defined(__AVX512BW__)
@@ -131,8 +131,7 @@ void BytePanels(int64_t m, int64_t panels, int64_t k, const uint8_t* a, int64_t 
 void AddByteSums(int64_t n, const int32_t* sums, int32_t a_zero, int32_t row, float scale, const int32_t* columns, const int32_t* zeros,
                  const float* scales, float* to) {
 #pragma omp simd
-  for (int64_t j = 0; j < n; ++j)
-    to[j] += static_cast<float>(sums[j] - a_zero * columns[j] - row * zeros[j]) * (scale * scales[j]);
+  for (int64_t j = 0; j < n; ++j) to[j] += static_cast<float>(sums[j] - a_zero * columns[j] - row * zeros[j]) * (scale * scales[j]);
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -40,12 +40,12 @@ using P = IntegerLstmParam;
 
 enum In : int { kData, kInput, kHidden, kInputScale, kInputZero, kHiddenScale, kHiddenZero, kBias, kState, kCell, kLengths };
 constexpr int64_t kGates = 4;
-constexpr int64_t kMostDepth = 8192;  // of a product whose sum surely fits into 32 bits with what its zero points add
+constexpr int64_t kMostDepth = 8192;        // of a product whose sum surely fits into 32 bits with what its zero points add
 constexpr int kGateOrder[] = {0, 2, 3, 1};  // LstmRow's i f c o among i o f c
 
 std::vector<std::string> Names(const Attrs& a) {
-  std::vector<std::string> names = {"data",         "weight_input",       "weight_hidden", "scale_input", "zero_input", "scale_hidden",
-                                    "zero_hidden", "bias", "state",         "state_cell",  "sequence_length"};
+  std::vector<std::string> names = {"data",        "weight_input", "weight_hidden", "scale_input", "zero_input",     "scale_hidden",
+                                    "zero_hidden", "bias",         "state",         "state_cell",  "sequence_length"};
   if (a.param && !a.get<P>().use_sequence_length) names.pop_back();
   return names;
 }
@@ -280,9 +280,8 @@ void RunSteps(const Direction& dir, int64_t index, const int64_t* lengths, float
       float* const g = dir.gates + (t * d.batch + n) * d.columns;
       MXNET_CPU_CALL(AddByteSums)
       (d.columns, sums.data() + n * d.columns, row.zero, row.sum, row.scale, dir.hidden.sums, dir.hidden.zeros, dir.hidden.scales, g);
-      for (int64_t u = 0; u < d.units; u += kPanelColumns)
-        MXNET_CPU_CALL(LstmRow)
-        (kFloat32, kPanelColumns, kPanelColumns, no_clip, g + u * kGates, dir.c + n * d.units + u, kept.data(), dir.h + n * d.units + u);
+      for (int64_t u = 0; u < d.units; u += kPanelColumns) MXNET_CPU_CALL(LstmRow)
+      (kFloat32, kPanelColumns, kPanelColumns, no_clip, g + u * kGates, dir.c + n * d.units + u, kept.data(), dir.h + n * d.units + u);
       std::copy_n(dir.h + n * d.units, d.hidden, y);
     }
   }
@@ -297,8 +296,13 @@ void Forward(KernelArgs& args) {
   std::vector<Direction> all;
   for (int64_t dir = 0; dir < d.directions; ++dir, packed += DirectionSize(d)) {
     const float* hidden = packed + Matrix::Size(d, d.input);
-    Direction one{d, Matrix(d, d.input, packed), Matrix(d, d.hidden, hidden), hidden + Matrix::Size(d, d.hidden),
-                  nn::Workspace<float>(args, cells * d.columns), nn::Workspace<float>(args, state), nn::Workspace<float>(args, state),
+    Direction one{d,
+                  Matrix(d, d.input, packed),
+                  Matrix(d, d.hidden, hidden),
+                  hidden + Matrix::Size(d, d.hidden),
+                  nn::Workspace<float>(args, cells * d.columns),
+                  nn::Workspace<float>(args, state),
+                  nn::Workspace<float>(args, state),
                   dir == 1 || p.reverse};
     std::fill_n(one.h, state, 0.f), std::fill_n(one.c, state, 0.f);
     for (int64_t n = 0; n < d.batch; ++n) {

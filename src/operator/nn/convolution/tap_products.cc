@@ -138,9 +138,8 @@ bool TapProducts(KernelArgs& args, const ConvCall& call, const float* addend) {
     if (!first) Scatter(d, t, products, y);
   }
   if (call.post)
-    ParallelFor(pixels_out, std::max<int64_t>(1, 16384 / d.filters), [&](int64_t b, int64_t e) {
-      ApplyPost(call.post, y + b * d.filters, y + b * d.filters, (e - b) * d.filters);
-    });
+    ParallelFor(pixels_out, std::max<int64_t>(1, 16384 / d.filters),
+                [&](int64_t b, int64_t e) { ApplyPost(call.post, y + b * d.filters, y + b * d.filters, (e - b) * d.filters); });
   return true;
 }
 
