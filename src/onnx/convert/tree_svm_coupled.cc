@@ -1,5 +1,5 @@
-// Support vector machines that give probabilities, on known data: plain loops, for a call takes less
-// than the operators that it would need.
+// Support vector machines that give probabilities, on known data: plain loops, for a call takes
+// less time than the operators that it would need.
 #include <algorithm>
 #include <cmath>
 

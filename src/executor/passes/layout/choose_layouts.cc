@@ -15,6 +15,8 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
+constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
+
 /* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
  * want their channels last, compute convolutions of them. */
 bool IsImage(const Shape& s, int dtype, bool lines) {
@@ -109,20 +111,32 @@ class LayoutChooser {
     return takes && takes->when(*n.attrs);
   }
 
+  // A convolution, perhaps with what follows it, whose kernels pack their weights. REQUIRES: an
+  // operator of images.
+  static bool IsConvolution(const Node& n) { return n.op()->trait<AsksForWeights>() != nullptr; }
+
   // Does a convolution compute so much with each number that this library's own kernels, which want
   // channels last, make up for a pass over its data? Others compute on planes.
   bool WantsChannelsLast(const Node& n, const Choice& c) const {
-    constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
-    if (!brings_data_ || RoleOf(n) != Role::kConvolution || !c.image_in[0]) return false;
+    if (!brings_data_ || !IsConvolution(n) || !c.image_in[0]) return false;
     const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
     return data.dtype == kFloat32 && data.shape.ndim() <= 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
            weight.shape.Size() / weight.shape[1] >= kLeastProducts;
+  }
+
+  // Of sequences only convolutions give channels last, and only ones whose readers may want them.
+  bool StaysPlain(const Node& n, const Choice& c) const {
+    if (c.image_out.empty() || !c.image_out[0] || tensors_.at(c.inputs[0]).shape.ndim() != 3) return false;
+    if (!IsConvolution(n)) return true;
+    const Shape& weight = tensors_.at(c.inputs[1]).shape;
+    return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
   }
 
   // An operator of images takes any mixture of layouts, and gives channels last.
   void ChooseForImages(const Node& n, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
+    if (StaysPlain(n, *c)) return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);

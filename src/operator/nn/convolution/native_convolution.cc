@@ -6,6 +6,7 @@
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/convolution/tap_products.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
@@ -90,6 +91,7 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
     if (Dense(args, dense, addend)) return true;
   }
   if (!args.state) return false;
+  if (TapProducts(args, call, static_cast<const float*>(addend))) return true;
   const bool kept = KeepsWeights(args, call.weight_input);
   ConvMethod method = Env::Get().enforce_determinism ? MethodByRule(call, kept) : MethodByMeasurement(call, kept);
   const float* added = static_cast<const float*>(addend);

@@ -6,6 +6,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/rnn_layers.h"
 #include "operator/shared/gemm.h"
+#include "operator/shared/panel_gemm.h"
 
 namespace mxnet {
 namespace nn {
@@ -16,7 +17,7 @@ void ParallelGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, 
   const int threads = OmpThreadsForFlops(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k));
   ParallelForThreads(threads, PackedColumns(n) / kPackColumns, [&](int64_t b, int64_t e) {
     const int64_t first = b * kPackColumns, end = std::min(n, e * kPackColumns);
-    MXNET_CPU_CALL(PackedGemm)(m, end - first, k, a, lda, packed + first * k, c + first, ldc);
+    MXNET_CPU_CALL(PackedGemm)(m, end - first, k, a, lda, packed + first * k, c + first, ldc, true);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "operator/nn/rnn/rnn_packed.h"
 #include "operator/nn/rnn/rnn_team.h"
 #include "operator/shared/gemm.h"
+#include "operator/shared/panel_gemm.h"
 #include "operator/shared/random_philox.h"
 
 namespace mxnet {
@@ -167,7 +168,7 @@ void MultiplyInputs(const RnnDims& d, int64_t inputs, const T* input, const std:
                         n = std::min(gh, last * kPackColumns) - first;
           b += last - b % blocks;
           for (int64_t i = 0; i < cells; ++i) std::copy_n(walk.bias + first, n, walk.gates + i * gh + first);
-          MXNET_CPU_CALL(PackedGemm)(cells, n, inputs, input, inputs, walk.packed_input + first * inputs, walk.gates + first, gh);
+          MXNET_CPU_CALL(PackedGemm)(cells, n, inputs, input, inputs, walk.packed_input + first * inputs, walk.gates + first, gh, true);
         }
       });
       return;

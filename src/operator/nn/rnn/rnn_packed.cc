@@ -7,6 +7,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/rnn/rnn_layers.h"
+#include "operator/shared/panel_gemm.h"
 
 namespace mxnet {
 namespace nn {

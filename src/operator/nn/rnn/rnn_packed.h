@@ -4,6 +4,7 @@
 
 #include "mxnet/kernel_args.h"
 #include "operator/nn/rnn/rnn.h"
+#include "operator/shared/panel_gemm.h"
 
 namespace mxnet {
 namespace nn {
