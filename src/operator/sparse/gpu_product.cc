@@ -50,15 +50,53 @@ struct Launching {
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kMost = 512;  // elements that one row's threads sum, where others have fewer
+
+rtc::Arguments ProductArguments(const Launching& l, const PointedSums& s, const int64_t* ends, int64_t most) {
+  rtc::Arguments a;
+  a.Add(s.pointers).Add(ends).Add(s.index).Add(s.values).Add(s.from).Add(s.places).Add(s.out);
+  a.Add(s.rows).Add(s.columns).Add(l.lanes).Add(l.group).Add(most);
+  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
+  return a;
+}
+
+void Gather(KernelArgs& args, int dtype, int out_dtype, const PointedSums& s, const int64_t* ends, int64_t most) {
+  const int width = std::min(Width(s.columns, dtype, s.from, nullptr), Width(s.columns, out_dtype, s.out, nullptr));
+  const Launching l(s.rows, s.elements, s.columns, width);
+  rtc::Arguments a = ProductArguments(l, s, ends, most);
+  rtc::LaunchItems(args.run, {kFile, "csr_gather", {dtype, out_dtype}, {width, s.places != nullptr, s.values != nullptr}}, l.items, &a);
+}
+
+/* Rows with more than kMost elements: what is picked often, such as the number that fills up short
+ * sentences. At most `elements` / kMost rows are such, with twice as many pieces. */
+void GatherLongRows(KernelArgs& args, int dtype, const PointedSums& s) {
+  const int64_t rows = s.elements / kMost, pieces = 2 * rows;
+  const int sum_dtype = !IsFloating(dtype) ? int{kInt64} : dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
+  int64_t* const numbers = NumbersOnDevice(args, 2 + 2 * pieces + 3 * rows);
+  int64_t *const begins = numbers + 2, *const ends = begins + pieces, *const row = ends + pieces, *const first = row + rows;
+  ZeroBytes(args.run, numbers, (2 + 2 * pieces) * static_cast<int64_t>(sizeof(int64_t)));  // pieces that there are not are empty
+  rtc::Arguments split;
+  split.Add(s.pointers).Add(s.pointers + 1).Add(numbers).Add(begins).Add(ends).Add(row).Add(first).Add(first + rows).Add(kMost);
+  rtc::LaunchItems(args.run, {kFile, "split_rows"}, s.rows, &split);
+  PointedSums parts = s;
+  parts.rows = pieces, parts.elements = pieces * kMost, parts.pointers = begins;
+  parts.out = args.workspace(static_cast<size_t>(pieces * s.columns) * DTypeSize(sum_dtype));
+  Gather(args, dtype, sum_dtype, parts, ends, INT64_MAX);
+  rtc::Arguments add;
+  add.Add(numbers).Add(row).Add(first).Add(first + rows).Add(parts.out).Add(s.out);
+  rtc::AddDivisor(s.columns, rows * s.columns >= rtc::kLargeCount, &add);
+  rtc::LaunchItems(args.run, {kFile, "add_pieces", {sum_dtype, dtype}}, rows * s.columns, &add);
+}
+
+}  // namespace
+
 void SumByPointers(KernelArgs& args, int dtype, const PointedSums& s) {
   if (s.rows == 0 || s.columns == 0) return;
-  const int width = Width(s.columns, dtype, s.from, s.out);
-  const Launching l(s.rows, s.elements, s.columns, width);
-  rtc::Arguments a;
-  a.Add(s.pointers).Add(s.index).Add(s.values).Add(s.from).Add(s.places).Add(s.out);
-  a.Add(s.rows).Add(s.columns).Add(l.lanes).Add(l.group);
-  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
-  rtc::LaunchItems(args.run, {kFile, "csr_gather", {dtype}, {width, s.places != nullptr, s.values != nullptr}}, l.items, &a);
+  const bool splits = s.elements >= 4 * kMost;
+  Gather(args, dtype, dtype, s, s.pointers + 1, splits ? kMost : INT64_MAX);
+  if (splits) GatherLongRows(args, dtype, s);
 }
 
 DeviceProduct::DeviceProduct(KernelArgs& args, const SparseParts& csr, bool transposed)
@@ -160,10 +198,9 @@ void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {
   if (csr.rows > 0 && csr_.stored() > 0 && right.columns > 0) {
     const int width = Width(right.columns, dtype_, right.data, nullptr);
     const Launching l(csr.rows, csr_.stored(), right.columns, width);
-    rtc::Arguments a;
-    a.Add(csr.pointers).Add(csr.index).Add(csr.values).Add(right.data).Add(Places(right)).Add(sums.dptr);
-    a.Add(csr.rows).Add(right.columns).Add(l.lanes).Add(l.group);
-    rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
+    const PointedSums sums_of = {csr.rows,   csr_.stored(), csr.pointers,  csr.index, csr.values,
+                                 right.data, Places(right), right.columns, sums.dptr};
+    rtc::Arguments a = ProductArguments(l, sums_of, csr.pointers + 1, INT64_MAX);
     rtc::LaunchItems(args_.run, {kFile, "csr_scatter", {dtype_, sums.dtype}, {width, !right.all}}, l.items, &a);
   }
   if (sums.dtype == dtype_) return;

@@ -10,7 +10,7 @@ namespace sparse {
 /*
  * Row r of `out` = the sum of rows index[pointers[r]] to index[pointers[r + 1] - 1] of `from`,
  * times these elements of `values` (null: 1). `places`: of each row of `from` 1 + where it is, or
- * 0, then it is left out; null: in order. `elements`: how many there are, about.
+ * 0, then it is left out; null: in order. `elements`: how many there are.
  */
 struct PointedSums {
   int64_t rows, elements;

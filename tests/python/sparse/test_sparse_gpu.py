@@ -195,6 +195,38 @@ def test_a_gradient_of_picked_rows(tmp_path):
     np.testing.assert_allclose(numpy(gradients[1]), numpy(gradients[0]), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("size", [1, 6, 8, 130])
+def test_a_number_that_is_picked_often(size, dtype):
+    """Such as the one that fills up short sentences: its rows are summed in pieces."""
+    rng = np.random.RandomState(0)
+    picked = np.where(rng.rand(4000) < .6, 3, rng.randint(0, 40, 4000))
+    picked[2000:2700] = 17
+    rows = rng.randint(-2, 3, (4000, size)).astype(dtype)
+    want = np.zeros((40, size))
+    np.add.at(want, picked, rows)
+    weight = mx.nd.zeros((40, size), ctx=mx.gpu(0), dtype=dtype)
+    gradient = mx.nd.sparse.zeros(R, weight.shape, ctx=mx.gpu(0), dtype=dtype)
+    mx.autograd.mark_variables([weight], [gradient])
+    with mx.autograd.record():
+        y = mx.nd.Embedding(mx.nd.array(picked, ctx=mx.gpu(0)), weight, input_dim=40,
+                            output_dim=size, dtype=dtype, sparse_grad=True)
+    y.backward(mx.nd.array(rows, ctx=mx.gpu(0), dtype=dtype))
+    np.testing.assert_array_equal(numpy(gradient), want)
+    x = mx.nd.sparse.csr_matrix((np.ones(4000, dtype), picked, np.arange(4001)), shape=(4000, 40),
+                                ctx=mx.gpu(0), dtype=dtype)
+    got = mx.nd.dot(x, mx.nd.array(rows, ctx=mx.gpu(0), dtype=dtype), transpose_a=True)
+    np.testing.assert_array_equal(numpy(got), want)
+
+
+def test_dtypes_are_cast(tmp_path):
+    x = arrays((C,))(mx.gpu(0))[0]
+    got = []
+    assert host_copies(lambda: got.append(x.astype("float64")), tmp_path) == {}
+    assert got[0].dtype == np.float64 and got[0].stype == C
+    np.testing.assert_array_equal(numpy(got[0]), numpy(x))
+
+
 def csr(values, columns, ends, shape=(2, 4)):
     # all in one call: nothing looks at them in between
     return mx.nd.sparse.csr_matrix((values, columns, ends), shape=shape, ctx=mx.gpu(0))
