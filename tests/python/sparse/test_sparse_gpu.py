@@ -272,8 +272,63 @@ def test_a_picked_row_that_is_not_there():
         mx.nd.sparse.retain(x, mx.nd.array([1, 7], ctx=mx.gpu(0))).wait_to_read()
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adagrad", "groupadagrad"])
+def test_training_stays_on_the_gpu(optimizer, tmp_path):
+    """A table by rows, and weights that meet csr data, with Gluon's trainer."""
+    rng = np.random.RandomState(0)
+    data, table = matrix(rng, (16, 12)), rng.rand(20, 5).astype("float32")
+    places, found = rng.randint(0, 20, (3, 16)), []
+    for ctx in (mx.cpu(0), mx.gpu(0)):
+        embedding = mx.gluon.nn.Embedding(20, 5, sparse_grad=True)
+        dense = mx.gluon.Parameter("weight", shape=(12, 5), grad_stype=R)
+        for parameter in (embedding.weight, dense):
+            parameter.initialize(mx.init.Zero(), ctx=ctx)
+        embedding.weight.set_data(mx.nd.array(table))
+        parameters = dict(embedding.collect_params(), weight=dense)
+        trainer = mx.gluon.Trainer(parameters, optimizer, {"learning_rate": .1})
+        x = mx.nd.array(data, ctx=ctx).tostype(C)
+
+        def step(batch):
+            with mx.autograd.record():
+                y = embedding(mx.nd.array(batch, ctx=ctx)) - mx.nd.dot(x, dense.data())
+                loss = (y * y).sum()
+            loss.backward()
+            trainer.step(1)
+
+        step(places[0])
+        for batch in places[1:]:
+            assert host_copies(lambda: step(batch), tmp_path) == {}
+        assert embedding.weight.grad().stype == dense.grad().stype == R
+        found.append([embedding.weight.data().asnumpy(), dense.data().asnumpy()])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def run(program, **environment):
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300,
+                   env=dict(os.environ, **environment))
+
+
+def test_cuda_graphs_leave_sparse_nodes_alone():
+    """How much they launch changes with what is stored."""
+    run("""
+import mxnet as mx, numpy as np
+rng = np.random.RandomState(0)
+x, w = mx.sym.var("x", stype="csr"), mx.sym.var("w")
+y = mx.sym.sqrt(mx.sym.square(mx.sym.dot(x, w) + 1))
+weight = rng.rand(7, 3).astype("float32")
+data = mx.nd.sparse.zeros("csr", (6, 7), ctx=mx.gpu(0))
+bound = y.bind(mx.gpu(0), {"x": data, "w": mx.nd.array(weight, ctx=mx.gpu(0))})
+for density in (.1, .9, .0, .5, 1, .2):
+    values = (rng.rand(6, 7) * (rng.rand(6, 7) < density)).astype("float32")
+    data[:] = mx.nd.array(values, ctx=mx.gpu(0)).tostype("csr")
+    got = bound.forward()[0].asnumpy()
+    np.testing.assert_allclose(got, np.abs(values @ weight + 1), rtol=1e-4, atol=1e-5)
+""", MXNET_ENABLE_CUDA_GRAPHS="1")
+
+
 def test_a_transposed_product_has_one_order_if_that_is_wanted():
-    program = """
+    run("""
 import mxnet as mx, numpy as np
 rng = np.random.RandomState(0)
 a = (rng.rand(300, 20) * (rng.rand(300, 20) < .3)).astype("float32")
@@ -284,6 +339,4 @@ rows = mx.nd.dot(x, y, transpose_a=True, forward_stype="row_sparse").tostype("de
 assert (dense == rows).all()
 np.testing.assert_allclose(dense, a.T @ b, rtol=1e-4)
 np.testing.assert_allclose(mx.nd.sum(x, axis=0).asnumpy(), a.sum(0), rtol=1e-5)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300,
-                   env=dict(os.environ, MXNET_ENFORCE_DETERMINISM="1"))
+""", MXNET_ENFORCE_DETERMINISM="1")
