@@ -9,6 +9,7 @@
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
+#include "operator/sparse/gpu_compact.h"
 #include "operator/sparse/gpu_groups.h"
 #include "operator/sparse/gpu_parts.h"
 #include "rtc/loop.h"
@@ -129,53 +130,67 @@ Matrix DeviceProduct::Rows(const TBlob& dense, bool transposed) const {
 }
 
 DeviceProduct::Csr DeviceProduct::Given() const {
-  return {csr_.shape[0], csr_.index[SparseParts::kIndptr].data<int64_t>(), csr_.index[SparseParts::kColumns].data<int64_t>(),
+  return {csr_.shape[0], csr_.stored(), csr_.index[SparseParts::kIndptr].data<int64_t>(), csr_.index[SparseParts::kColumns].data<int64_t>(),
           csr_.values.memory.dptr};
 }
 
-void DeviceProduct::TakeElements(const int64_t* element, Csr* to) const {
-  const size_t item = DTypeSize(dtype_);
-  int64_t* const index = NumbersOnDevice(args_, csr_.stored());
-  void* const values = args_.workspace(std::max<size_t>(csr_.values.Bytes(), 1));
-  rtc::Arguments a;
-  a.Add(element).Add(RowsOfElementsOnDevice(args_, csr_)).Add(csr_.values.memory.dptr).Add(index).Add(values);
-  rtc::LaunchItems(args_.run, {kFile, "take_elements", {UnitDType(item)}}, csr_.stored(), &a);
-  to->index = index, to->values = values;
+DeviceProduct::Csr DeviceProduct::Met(const Matrix& right) const {
+  const Csr all = Given();
+  if (right.all || all.elements == 0) return all;
+  const int64_t* const partner = transposed_ ? RowsOfElementsOnDevice(args_, all.pointers, all.rows, all.elements) : all.index;
+  const void* const keep = KeepPlacesOnDevice(args_, partner, all.elements, Places(right));
+  Csr met = all;
+  CompactOnDevice(args_, {all.rows, all.pointers, 0, all.elements, all.index, all.values}, dtype_, keep, 0, [&](int64_t kept) {
+    const CsrTarget to{NumbersOnDevice(args_, all.rows + 1), NumbersOnDevice(args_, kept),
+                       args_.workspace(static_cast<size_t>(kept) * DTypeSize(dtype_) + 1)};
+    met.elements = kept, met.pointers = to.pointers, met.index = to.columns, met.values = to.values;
+    return to;
+  });
+  return met;
 }
 
-DeviceProduct::Csr DeviceProduct::UsedRows() const {
+void DeviceProduct::TakeElements(const Csr& from, const int64_t* element, Csr* to) const {
+  const size_t item = DTypeSize(dtype_);
+  int64_t* const index = NumbersOnDevice(args_, from.elements);
+  void* const values = args_.workspace(static_cast<size_t>(from.elements) * item + 1);
+  rtc::Arguments a;
+  a.Add(element).Add(RowsOfElementsOnDevice(args_, from.pointers, from.rows, from.elements)).Add(from.values).Add(index).Add(values);
+  rtc::LaunchItems(args_.run, {kFile, "take_elements", {UnitDType(item)}}, from.elements, &a);
+  to->index = index, to->values = values, to->elements = from.elements;
+}
+
+DeviceProduct::Csr DeviceProduct::UsedRows(const Csr& csr) const {
   if (transposed_) {
-    const SortedNumbers sorted =
-        SortOnDevice(args_, csr_.index[SparseParts::kColumns].data<int64_t>(), csr_.stored(), std::max<int64_t>(csr_.shape[1], 1));
+    const SortedNumbers sorted = SortOnDevice(args_, csr.index, csr.elements, std::max<int64_t>(rows_, 1));
     const NumberGroups groups = GroupOnDevice(args_, sorted);
-    Csr used{groups.count, groups.begin, nullptr, nullptr, groups.ids};
-    if (groups.count > 0) TakeElements(sorted.element, &used);
+    Csr used{groups.count, 0, groups.begin, nullptr, nullptr, groups.ids};
+    if (groups.count > 0) TakeElements(csr, sorted.element, &used);
     return used;
   }
-  Csr used = Given();
-  const int64_t rows = used.rows;
+  Csr used = csr;
+  const int64_t rows = csr.rows;
   if (rows == 0) return used;
   TBlob has = NumbersBlob(nullptr, rows);
   has.dtype = kUint8;
   has.dptr = args_.workspace(static_cast<size_t>(rows));
   rtc::Arguments mark;
-  mark.Add(used.pointers).Add(has.dptr);
+  mark.Add(csr.pointers).Add(has.dptr);
   rtc::LaunchItems(args_.run, {kFile, "has_elements"}, rows, &mark);
   const int64_t* const before = CountChosenOnDevice(args_, has);
   rtc::ReadBack(args_.run, before + rows, &used.rows, sizeof(used.rows));
   int64_t *const ids = NumbersOnDevice(args_, used.rows), *const pointers = NumbersOnDevice(args_, used.rows + 1);
   rtc::Arguments write;
-  write.Add(used.pointers).Add(before).Add(ids).Add(pointers);
+  write.Add(csr.pointers).Add(before).Add(ids).Add(pointers);
   rtc::LaunchItems(args_.run, {kFile, "rows_with_elements"}, rows, &write);
   used.ids = ids, used.pointers = pointers;
   return used;
 }
 
 DeviceProduct::Csr DeviceProduct::Transposed() const {
-  const SortedNumbers sorted =
-      SortOnDevice(args_, csr_.index[SparseParts::kColumns].data<int64_t>(), csr_.stored(), std::max<int64_t>(csr_.shape[1], 1));
-  Csr all{rows_, PointersOnDevice(args_, sorted, rows_), nullptr, nullptr};
-  TakeElements(sorted.element, &all);
+  const Csr csr = Given();
+  const SortedNumbers sorted = SortOnDevice(args_, csr.index, csr.elements, std::max<int64_t>(rows_, 1));
+  Csr all{rows_, 0, PointersOnDevice(args_, sorted, rows_), nullptr, nullptr};
+  TakeElements(csr, sorted.element, &all);
   return all;
 }
 
@@ -185,7 +200,7 @@ const int64_t* DeviceProduct::Places(const Matrix& right) const {
 
 void DeviceProduct::Gather(const Csr& csr, const Matrix& right, void* out) const {
   SumByPointers(args_, dtype_,
-                {csr.rows, csr_.stored(), csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
+                {csr.rows, csr.elements, csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
 }
 
 void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {
@@ -226,14 +241,14 @@ void DeviceProduct::Store(const Matrix& right, const TBlob& out, bool transpose_
 }
 
 void DeviceProduct::StoreRows(const Matrix& right, SparseParts* out) const {
-  const Csr used = UsedRows();
+  const Csr used = UsedRows(Met(right));
   ResizeOnStream(out, used.rows, args_.run);
   CopyBytes(args_.run, used.ids, out->index[SparseParts::kRows].memory.dptr, used.rows * static_cast<int64_t>(sizeof(int64_t)));
   Gather(used, right, out->values.memory.dptr);
 }
 
 void DeviceProduct::StoreColumns(const Matrix& right, SparseParts* out) const {
-  const Csr used = UsedRows();
+  const Csr used = UsedRows(Given());
   const int64_t columns = used.rows, rows = right.columns, count = rows * columns;
   ResizeOnStream(out, count, args_.run);
   FillRange(args_.run, NumbersBlob(out->index[SparseParts::kIndptr].data<int64_t>(), rows + 1), 0, static_cast<double>(columns), 1);

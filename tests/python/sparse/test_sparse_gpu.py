@@ -89,10 +89,17 @@ CALLS = {
     "take rows": ((R,), lambda a: mx.nd.take(a, ids(a))),
     "take csr": ((C,), lambda a: mx.nd.take(a, ids(a, "int64"))),
     "slice csr": ((C,), lambda a: a[2:6]),
+    "slice columns": ((C,), lambda a: mx.nd.slice(a, begin=(1, 2), end=(8, 5))),
+    "slice of nothing": ((C,), lambda a: mx.nd.slice(a, begin=(1, 0), end=(2, 5))),
     "concat csr": ((C, C), lambda a, b: mx.nd.concat(a, b, dim=0)),
     "where": ((C, D, D), mx.nd.where),
     "dot": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_b=True)),
     "dot rows": ((C, R), lambda a, b: mx.nd.dot(a, b, transpose_a=True, forward_stype=D)),
+    "dot rows to rows": ((C, R), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
+    "dot to rows": ((C, D), lambda a, b: mx.nd.dot(a, b[:7], forward_stype=R)),
+    "count": ((C,), lambda a: mx.nd.contrib.getnnz(a)),
+    "count of rows": ((C,), lambda a: mx.nd.contrib.getnnz(a, axis=1)),
+    "count of columns": ((C,), lambda a: mx.nd.contrib.getnnz(a, axis=0)),
     "dot transposed": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
     "dot transposed dense": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_a=True, forward_stype=D)),
     "dot dense csr": ((D, C), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
@@ -132,8 +139,31 @@ def test_integers(name, dtype, tmp_path):
 
 
 def test_what_stays_on_the_host_is_counted(tmp_path):
-    x = arrays((C,))(mx.gpu(0))[0]
-    assert host_copies(lambda: mx.nd.slice(x, begin=(0, 2), end=(4, 5)), tmp_path) == {"slice": 1}
+    x = mx.nd.sparse.csr_matrix(([1, 2], [0, 1], [0, 1, 2]), shape=(2, 2), ctx=mx.gpu(0),
+                                dtype="int64")
+    u = mx.nd.array([0, 1], ctx=mx.gpu(0), dtype="int64")
+    got = host_copies(lambda: mx.nd.contrib.edge_id(x, u, u), tmp_path)
+    assert sum(got.values()) == 1 and "edge_id" in list(got)[0]
+
+
+@pytest.mark.parametrize("stype", [R, C])
+@pytest.mark.parametrize("function", [
+    lambda a: mx.nd.clip(a, -1, .5), mx.nd.square, mx.nd.sin,
+    lambda a: mx.nd.slice(a, begin=(1, 2), end=(8, 5)) if a.stype == C else a * 2])
+def test_gradients_stay_on_the_gpu(function, stype, tmp_path):
+    make, found = arrays((stype,)), []
+    for ctx in (mx.cpu(0), mx.gpu(0)):
+        x = make(ctx)[0]
+        gradient = mx.nd.sparse.zeros(stype, x.shape, ctx=ctx)
+        mx.autograd.mark_variables([x], [gradient])
+        with mx.autograd.record():
+            y = function(x)
+        ograd = arrays((stype, stype), shape=y.shape)(ctx)[1]
+        assert host_copies(lambda: y.backward(ograd), tmp_path) == {}
+        assert gradient.stype == stype
+        found.append(gradient)
+    assert found[1].indices.asnumpy().tolist() == found[0].indices.asnumpy().tolist()
+    np.testing.assert_allclose(numpy(found[1]), numpy(found[0]), rtol=1e-5, atol=1e-6)
 
 
 UPDATES = {
