@@ -1,6 +1,7 @@
 // Operators that hand on what is stored, or nothing.
 #include "mxnet/ndarray.h"
 #include "ndarray/sparse_copy.h"
+#include "operator/pointwise/execute.h"
 #include "operator/record/sparse_form.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
@@ -9,8 +10,10 @@ namespace mxnet {
 namespace {
 
 void CopyTo(KernelArgs& args, const SparseParts& from, SparseParts* to) {
-  if (args.run.ctx.is_gpu() && from.values.dtype == to->values.dtype) return sparse::CopyOnDevice(args, from, to);
-  CopyParts(from, to, args.run.stream);
+  if (!args.run.ctx.is_gpu()) return CopyParts(from, to, nullptr);
+  if (from.values.dtype == to->values.dtype) return sparse::CopyOnDevice(args, from, to);
+  sparse::CopyIndexOnDevice(args, from, to);
+  pointwise::ExecuteCast(args.run, sparse::ValuesOf(from), sparse::ValuesOf(*to), OpReq::kWrite);
 }
 
 void Copy(KernelArgs& args) {

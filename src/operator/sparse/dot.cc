@@ -112,23 +112,19 @@ void DotBackward(KernelArgs& args) {
   }
 }
 
-/* What a GPU's kernels do not compute: products of two arrays that store rows, which store rows
- * where both meet, and dtypes that there is no product of, whose error is told there. */
-template <void (*compute)(KernelArgs&), int right>
+/* Errors of dtypes that there is no product of are told on the host. */
+template <void (*compute)(KernelArgs&)>
 void OnDevice(KernelArgs& args) {
-  const auto stores_rows = [](const TBlob& b) { return b.sparse && b.sparse->storage == kR; };
-  bool rows_out = false;
-  for (const TBlob& out : args.out) rows_out = rows_out || stores_rows(out);
-  (rows_out && stores_rows(args.in[right])) || !IsFloating(args.in[0].dtype) ? ComputeOnHost(args) : compute(args);
+  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
 }
 
 MXNET_REGISTER_SPARSE(dot, TakesDot)
     .set_from_dense()
     .set_kernel(DeviceType::kCPU, Dot<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<Dot<sparse::DeviceProduct>, 1>);
+    .set_kernel(DeviceType::kGPU, OnDevice<Dot<sparse::DeviceProduct>>);
 MXNET_REGISTER_SPARSE(_backward_dot, TakesDotBackward)
     .set_kernel(DeviceType::kCPU, DotBackward<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<DotBackward<sparse::DeviceProduct>, 0>);
+    .set_kernel(DeviceType::kGPU, OnDevice<DotBackward<sparse::DeviceProduct>>);
 
 }  // namespace
 }  // namespace mxnet

@@ -49,9 +49,8 @@ int64_t* CountNonZero(KernelArgs& args, const TBlob& in, const DenseRows& d) {
   return counts;
 }
 
-void DenseToRows(KernelArgs& args, const TBlob& in, SparseParts* out) {
-  const DenseRows d(in);
-  if (in.Size() == 0) return ResizeOnStream(out, 0, args.run);
+/* For each row how many before it are not 0 altogether, and behind the last one their number. */
+const int64_t* CountUsedRows(KernelArgs& args, const TBlob& in, const DenseRows& d, int64_t* count) {
   TBlob has = NumbersBlob(nullptr, d.rows);
   has.dtype = kUint8;
   has.dptr = args.workspace(static_cast<size_t>(d.rows));
@@ -59,14 +58,25 @@ void DenseToRows(KernelArgs& args, const TBlob& in, SparseParts* out) {
   mark.Add(CountNonZero(args, in, d)).Add(has.dptr);
   rtc::LaunchItems(args.run, {kFile, "mark_counts"}, d.rows, &mark);
   const int64_t* const before = CountChosenOnDevice(args, has);
+  rtc::ReadBack(args.run, before + d.rows, count, sizeof(*count));
+  return before;
+}
+
+void WriteUsedRows(KernelArgs& args, const int64_t* before, int64_t rows, int64_t* ids) {
+  rtc::Arguments write;
+  write.Add(before).Add(ids);
+  rtc::LaunchItems(args.run, {kFile, "write_chosen"}, rows, &write);
+}
+
+void DenseToRows(KernelArgs& args, const TBlob& in, SparseParts* out) {
+  const DenseRows d(in);
+  if (in.Size() == 0) return ResizeOnStream(out, 0, args.run);
   int64_t count = 0;
-  rtc::ReadBack(args.run, before + d.rows, &count, sizeof(count));
+  const int64_t* const before = CountUsedRows(args, in, d, &count);
   ResizeOnStream(out, count, args.run);
   int64_t* const ids = out->index[SparseParts::kRows].data<int64_t>();
   if (count == 0) return;
-  rtc::Arguments write;
-  write.Add(before).Add(ids);
-  rtc::LaunchItems(args.run, {kFile, "write_chosen"}, d.rows, &write);
+  WriteUsedRows(args, before, d.rows, ids);
   TakeRows(args.run, in, 1, d.rows, d.columns, ids, count, out->values.memory.dptr);
 }
 
@@ -100,6 +110,27 @@ void ToDenseOnDevice(KernelArgs& args, const SparseParts& in, const TBlob& out) 
 
 void FromDenseOnDevice(KernelArgs& args, const TBlob& in, SparseParts* out) {
   out->storage == StorageType::kCSR ? DenseToCSR(args, in, out) : DenseToRows(args, in, out);
+}
+
+void DropZeroRowsOnDevice(KernelArgs& args, SparseParts* parts) {
+  const TBlob values = ValuesOf(*parts);
+  const DenseRows d(values);
+  if (values.Size() == 0) return ResizeOnStream(parts, 0, args.run);
+  int64_t count = 0;
+  const int64_t* const before = CountUsedRows(args, values, d, &count);
+  if (count == d.rows) return;
+  if (count > 0) {  // copies first: rows move within their memory
+    int64_t *const places = NumbersOnDevice(args, count), *const ids = NumbersOnDevice(args, count);
+    const SparsePart& index = parts->index[SparseParts::kRows];
+    const size_t bytes = values.Bytes() / static_cast<size_t>(d.rows) * static_cast<size_t>(count);
+    void* const kept = args.workspace(bytes);
+    WriteUsedRows(args, before, d.rows, places);
+    TakeRows(args.run, values, 1, d.rows, d.columns, places, count, kept);
+    TakeRows(args.run, NumbersBlob(index.data<int64_t>(), d.rows), 1, d.rows, 1, places, count, ids);
+    CopyBytes(args.run, kept, values.dptr, static_cast<int64_t>(bytes));
+    CopyBytes(args.run, ids, index.memory.dptr, count * static_cast<int64_t>(sizeof(int64_t)));
+  }
+  ResizeOnStream(parts, count, args.run);
 }
 
 void AddStoredOnDevice(KernelArgs& args, const SparseParts& parts, const TBlob& out, bool minus) {

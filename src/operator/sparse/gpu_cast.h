@@ -12,6 +12,8 @@ namespace sparse {
 void ToDenseOnDevice(KernelArgs& args, const SparseParts& in, const TBlob& out);
 /* FromDense. Waits for how much is stored. */
 void FromDenseOnDevice(KernelArgs& args, const TBlob& in, SparseParts* out);
+/* row_sparse `parts` without rows that are 0 altogether. Waits. */
+void DropZeroRowsOnDevice(KernelArgs& args, SparseParts* parts);
 /* out += or -= what is stored. */
 void AddStoredOnDevice(KernelArgs& args, const SparseParts& parts, const TBlob& out, bool minus);
 

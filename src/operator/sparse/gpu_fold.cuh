@@ -3,10 +3,11 @@
 
 namespace kernels {
 
-enum FoldKind { kFoldSum, kFoldAbs, kFoldSquare };  // as FoldKind of gpu_fold.h
+enum FoldKind { kFoldSum, kFoldAbs, kFoldSquare, kFoldCount };  // as FoldKind of gpu_fold.h
 
 template <typename S, int kind, typename T>
 __device__ __forceinline__ S Folded(const T* values, long long n) {
+  if constexpr (kind == kFoldCount) return S(1);
   const S v = mx::Load<S>(values, n);
   if constexpr (kind == kFoldAbs) return v < S(0) ? S(0) - v : v;
   if constexpr (kind == kFoldSquare) return v * v;

@@ -8,7 +8,7 @@
 namespace mxnet {
 namespace sparse {
 
-enum class FoldKind : int { kSum = 0, kAbs = 1, kSquare = 2 };
+enum class FoldKind : int { kSum = 0, kAbs = 1, kSquare = 2, kCount = 3 };
 
 /*
  * out[k] = the sum, divided, of what is made of the elements of row k, or (`columns`) of column k;

@@ -83,12 +83,15 @@ void GatherRowsOnDevice(KernelArgs& args, const TBlob& in, const int64_t* number
   rtc::LaunchItems(args.run, {kFile, "gather_stored_rows", {UnitDType(unit)}}, items, &a);
 }
 
-const int64_t* RowsOfElementsOnDevice(KernelArgs& args, const SparseParts& csr) {
-  int64_t* const row = NumbersOnDevice(args, csr.stored());
+const int64_t* RowsOfElementsOnDevice(KernelArgs& args, const int64_t* pointers, int64_t rows, int64_t elements) {
+  int64_t* const row = NumbersOnDevice(args, elements);
   rtc::Arguments a;
-  a.Add(csr.index[SparseParts::kIndptr].memory.dptr).Add(row).Add(csr.shape[0]);
-  rtc::LaunchItems(args.run, {kFile, "rows_of_elements"}, csr.stored(), &a);
+  a.Add(pointers).Add(row).Add(rows);
+  rtc::LaunchItems(args.run, {kFile, "rows_of_elements"}, elements, &a);
   return row;
+}
+const int64_t* RowsOfElementsOnDevice(KernelArgs& args, const SparseParts& csr) {
+  return RowsOfElementsOnDevice(args, csr.index[SparseParts::kIndptr].data<int64_t>(), csr.shape[0], csr.stored());
 }
 
 void GatherElementsOnDevice(KernelArgs& args, const TBlob& in, const SparseParts& at, void* out) {

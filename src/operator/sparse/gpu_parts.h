@@ -38,6 +38,7 @@ void GatherRowsOnDevice(KernelArgs& args, const TBlob& in, const int64_t* number
 void GatherElementsOnDevice(KernelArgs& args, const TBlob& in, const SparseParts& at, void* out);
 /* Which row each element of a csr array is in. */
 const int64_t* RowsOfElementsOnDevice(KernelArgs& args, const SparseParts& csr);
+const int64_t* RowsOfElementsOnDevice(KernelArgs& args, const int64_t* pointers, int64_t rows, int64_t elements);
 
 /* For each of `rows` rows 1 + its place among these `count` numbers, which are there once each, or
  * 0. */

@@ -9,6 +9,7 @@
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
+#include "operator/sparse/gpu_compact.h"
 #include "operator/sparse/gpu_groups.h"
 #include "operator/sparse/gpu_parts.h"
 #include "rtc/loop.h"
@@ -50,15 +51,53 @@ struct Launching {
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kMost = 512;  // elements that one row's threads sum, where others have fewer
+
+rtc::Arguments ProductArguments(const Launching& l, const PointedSums& s, const int64_t* ends, int64_t most) {
+  rtc::Arguments a;
+  a.Add(s.pointers).Add(ends).Add(s.index).Add(s.values).Add(s.from).Add(s.places).Add(s.out);
+  a.Add(s.rows).Add(s.columns).Add(l.lanes).Add(l.group).Add(most);
+  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
+  return a;
+}
+
+void Gather(KernelArgs& args, int dtype, int out_dtype, const PointedSums& s, const int64_t* ends, int64_t most) {
+  const int width = std::min(Width(s.columns, dtype, s.from, nullptr), Width(s.columns, out_dtype, s.out, nullptr));
+  const Launching l(s.rows, s.elements, s.columns, width);
+  rtc::Arguments a = ProductArguments(l, s, ends, most);
+  rtc::LaunchItems(args.run, {kFile, "csr_gather", {dtype, out_dtype}, {width, s.places != nullptr, s.values != nullptr}}, l.items, &a);
+}
+
+/* Rows with more than kMost elements: what is picked often, such as the number that fills up short
+ * sentences. At most `elements` / kMost rows are such, with twice as many pieces. */
+void GatherLongRows(KernelArgs& args, int dtype, const PointedSums& s) {
+  const int64_t rows = s.elements / kMost, pieces = 2 * rows;
+  const int sum_dtype = !IsFloating(dtype) ? int{kInt64} : dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
+  int64_t* const numbers = NumbersOnDevice(args, 2 + 2 * pieces + 3 * rows);
+  int64_t *const begins = numbers + 2, *const ends = begins + pieces, *const row = ends + pieces, *const first = row + rows;
+  ZeroBytes(args.run, numbers, (2 + 2 * pieces) * static_cast<int64_t>(sizeof(int64_t)));  // pieces that there are not are empty
+  rtc::Arguments split;
+  split.Add(s.pointers).Add(s.pointers + 1).Add(numbers).Add(begins).Add(ends).Add(row).Add(first).Add(first + rows).Add(kMost);
+  rtc::LaunchItems(args.run, {kFile, "split_rows"}, s.rows, &split);
+  PointedSums parts = s;
+  parts.rows = pieces, parts.elements = pieces * kMost, parts.pointers = begins;
+  parts.out = args.workspace(static_cast<size_t>(pieces * s.columns) * DTypeSize(sum_dtype));
+  Gather(args, dtype, sum_dtype, parts, ends, INT64_MAX);
+  rtc::Arguments add;
+  add.Add(numbers).Add(row).Add(first).Add(first + rows).Add(parts.out).Add(s.out);
+  rtc::AddDivisor(s.columns, rows * s.columns >= rtc::kLargeCount, &add);
+  rtc::LaunchItems(args.run, {kFile, "add_pieces", {sum_dtype, dtype}}, rows * s.columns, &add);
+}
+
+}  // namespace
+
 void SumByPointers(KernelArgs& args, int dtype, const PointedSums& s) {
   if (s.rows == 0 || s.columns == 0) return;
-  const int width = Width(s.columns, dtype, s.from, s.out);
-  const Launching l(s.rows, s.elements, s.columns, width);
-  rtc::Arguments a;
-  a.Add(s.pointers).Add(s.index).Add(s.values).Add(s.from).Add(s.places).Add(s.out);
-  a.Add(s.rows).Add(s.columns).Add(l.lanes).Add(l.group);
-  rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
-  rtc::LaunchItems(args.run, {kFile, "csr_gather", {dtype}, {width, s.places != nullptr, s.values != nullptr}}, l.items, &a);
+  const bool splits = s.elements >= 4 * kMost;
+  Gather(args, dtype, dtype, s, s.pointers + 1, splits ? kMost : INT64_MAX);
+  if (splits) GatherLongRows(args, dtype, s);
 }
 
 DeviceProduct::DeviceProduct(KernelArgs& args, const SparseParts& csr, bool transposed)
@@ -91,53 +130,67 @@ Matrix DeviceProduct::Rows(const TBlob& dense, bool transposed) const {
 }
 
 DeviceProduct::Csr DeviceProduct::Given() const {
-  return {csr_.shape[0], csr_.index[SparseParts::kIndptr].data<int64_t>(), csr_.index[SparseParts::kColumns].data<int64_t>(),
+  return {csr_.shape[0], csr_.stored(), csr_.index[SparseParts::kIndptr].data<int64_t>(), csr_.index[SparseParts::kColumns].data<int64_t>(),
           csr_.values.memory.dptr};
 }
 
-void DeviceProduct::TakeElements(const int64_t* element, Csr* to) const {
-  const size_t item = DTypeSize(dtype_);
-  int64_t* const index = NumbersOnDevice(args_, csr_.stored());
-  void* const values = args_.workspace(std::max<size_t>(csr_.values.Bytes(), 1));
-  rtc::Arguments a;
-  a.Add(element).Add(RowsOfElementsOnDevice(args_, csr_)).Add(csr_.values.memory.dptr).Add(index).Add(values);
-  rtc::LaunchItems(args_.run, {kFile, "take_elements", {UnitDType(item)}}, csr_.stored(), &a);
-  to->index = index, to->values = values;
+DeviceProduct::Csr DeviceProduct::Met(const Matrix& right) const {
+  const Csr all = Given();
+  if (right.all || all.elements == 0) return all;
+  const int64_t* const partner = transposed_ ? RowsOfElementsOnDevice(args_, all.pointers, all.rows, all.elements) : all.index;
+  const void* const keep = KeepPlacesOnDevice(args_, partner, all.elements, Places(right));
+  Csr met = all;
+  CompactOnDevice(args_, {all.rows, all.pointers, 0, all.elements, all.index, all.values}, dtype_, keep, 0, [&](int64_t kept) {
+    const CsrTarget to{NumbersOnDevice(args_, all.rows + 1), NumbersOnDevice(args_, kept),
+                       args_.workspace(static_cast<size_t>(kept) * DTypeSize(dtype_) + 1)};
+    met.elements = kept, met.pointers = to.pointers, met.index = to.columns, met.values = to.values;
+    return to;
+  });
+  return met;
 }
 
-DeviceProduct::Csr DeviceProduct::UsedRows() const {
+void DeviceProduct::TakeElements(const Csr& from, const int64_t* element, Csr* to) const {
+  const size_t item = DTypeSize(dtype_);
+  int64_t* const index = NumbersOnDevice(args_, from.elements);
+  void* const values = args_.workspace(static_cast<size_t>(from.elements) * item + 1);
+  rtc::Arguments a;
+  a.Add(element).Add(RowsOfElementsOnDevice(args_, from.pointers, from.rows, from.elements)).Add(from.values).Add(index).Add(values);
+  rtc::LaunchItems(args_.run, {kFile, "take_elements", {UnitDType(item)}}, from.elements, &a);
+  to->index = index, to->values = values, to->elements = from.elements;
+}
+
+DeviceProduct::Csr DeviceProduct::UsedRows(const Csr& csr) const {
   if (transposed_) {
-    const SortedNumbers sorted =
-        SortOnDevice(args_, csr_.index[SparseParts::kColumns].data<int64_t>(), csr_.stored(), std::max<int64_t>(csr_.shape[1], 1));
+    const SortedNumbers sorted = SortOnDevice(args_, csr.index, csr.elements, std::max<int64_t>(rows_, 1));
     const NumberGroups groups = GroupOnDevice(args_, sorted);
-    Csr used{groups.count, groups.begin, nullptr, nullptr, groups.ids};
-    if (groups.count > 0) TakeElements(sorted.element, &used);
+    Csr used{groups.count, 0, groups.begin, nullptr, nullptr, groups.ids};
+    if (groups.count > 0) TakeElements(csr, sorted.element, &used);
     return used;
   }
-  Csr used = Given();
-  const int64_t rows = used.rows;
+  Csr used = csr;
+  const int64_t rows = csr.rows;
   if (rows == 0) return used;
   TBlob has = NumbersBlob(nullptr, rows);
   has.dtype = kUint8;
   has.dptr = args_.workspace(static_cast<size_t>(rows));
   rtc::Arguments mark;
-  mark.Add(used.pointers).Add(has.dptr);
+  mark.Add(csr.pointers).Add(has.dptr);
   rtc::LaunchItems(args_.run, {kFile, "has_elements"}, rows, &mark);
   const int64_t* const before = CountChosenOnDevice(args_, has);
   rtc::ReadBack(args_.run, before + rows, &used.rows, sizeof(used.rows));
   int64_t *const ids = NumbersOnDevice(args_, used.rows), *const pointers = NumbersOnDevice(args_, used.rows + 1);
   rtc::Arguments write;
-  write.Add(used.pointers).Add(before).Add(ids).Add(pointers);
+  write.Add(csr.pointers).Add(before).Add(ids).Add(pointers);
   rtc::LaunchItems(args_.run, {kFile, "rows_with_elements"}, rows, &write);
   used.ids = ids, used.pointers = pointers;
   return used;
 }
 
 DeviceProduct::Csr DeviceProduct::Transposed() const {
-  const SortedNumbers sorted =
-      SortOnDevice(args_, csr_.index[SparseParts::kColumns].data<int64_t>(), csr_.stored(), std::max<int64_t>(csr_.shape[1], 1));
-  Csr all{rows_, PointersOnDevice(args_, sorted, rows_), nullptr, nullptr};
-  TakeElements(sorted.element, &all);
+  const Csr csr = Given();
+  const SortedNumbers sorted = SortOnDevice(args_, csr.index, csr.elements, std::max<int64_t>(rows_, 1));
+  Csr all{rows_, 0, PointersOnDevice(args_, sorted, rows_), nullptr, nullptr};
+  TakeElements(csr, sorted.element, &all);
   return all;
 }
 
@@ -147,7 +200,7 @@ const int64_t* DeviceProduct::Places(const Matrix& right) const {
 
 void DeviceProduct::Gather(const Csr& csr, const Matrix& right, void* out) const {
   SumByPointers(args_, dtype_,
-                {csr.rows, csr_.stored(), csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
+                {csr.rows, csr.elements, csr.pointers, csr.index, csr.values, right.data, Places(right), right.columns, out});
 }
 
 void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {
@@ -160,10 +213,9 @@ void DeviceProduct::Scatter(const Matrix& right, const TBlob& out) const {
   if (csr.rows > 0 && csr_.stored() > 0 && right.columns > 0) {
     const int width = Width(right.columns, dtype_, right.data, nullptr);
     const Launching l(csr.rows, csr_.stored(), right.columns, width);
-    rtc::Arguments a;
-    a.Add(csr.pointers).Add(csr.index).Add(csr.values).Add(right.data).Add(Places(right)).Add(sums.dptr);
-    a.Add(csr.rows).Add(right.columns).Add(l.lanes).Add(l.group);
-    rtc::AddDivisor(l.tiles, l.items >= rtc::kLargeCount, &a);
+    const PointedSums sums_of = {csr.rows,   csr_.stored(), csr.pointers,  csr.index, csr.values,
+                                 right.data, Places(right), right.columns, sums.dptr};
+    rtc::Arguments a = ProductArguments(l, sums_of, csr.pointers + 1, INT64_MAX);
     rtc::LaunchItems(args_.run, {kFile, "csr_scatter", {dtype_, sums.dtype}, {width, !right.all}}, l.items, &a);
   }
   if (sums.dtype == dtype_) return;
@@ -189,14 +241,14 @@ void DeviceProduct::Store(const Matrix& right, const TBlob& out, bool transpose_
 }
 
 void DeviceProduct::StoreRows(const Matrix& right, SparseParts* out) const {
-  const Csr used = UsedRows();
+  const Csr used = UsedRows(Met(right));
   ResizeOnStream(out, used.rows, args_.run);
   CopyBytes(args_.run, used.ids, out->index[SparseParts::kRows].memory.dptr, used.rows * static_cast<int64_t>(sizeof(int64_t)));
   Gather(used, right, out->values.memory.dptr);
 }
 
 void DeviceProduct::StoreColumns(const Matrix& right, SparseParts* out) const {
-  const Csr used = UsedRows();
+  const Csr used = UsedRows(Given());
   const int64_t columns = used.rows, rows = right.columns, count = rows * columns;
   ResizeOnStream(out, count, args_.run);
   FillRange(args_.run, NumbersBlob(out->index[SparseParts::kIndptr].data<int64_t>(), rows + 1), 0, static_cast<double>(columns), 1);

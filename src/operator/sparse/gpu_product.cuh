@@ -7,11 +7,12 @@ namespace kernels {
 
 template <typename T>
 struct ProductArgs {
-  const long long *pointers, *index;
+  const long long *begins, *ends, *index;
   const T *values, *dense;
   const long long* places;  // of rows of `dense`: 1 + where they are, or 0 (mapped)
   void* out;
   long long rows, columns, lanes, group;
+  long long most;     // rows with more elements are left to others
   mx::Divisor tiles;  // of columns
   long long count;
 };
@@ -45,8 +46,8 @@ __device__ __forceinline__ void AddColumns(const T* dense, long long at, C value
   for (int k = 0; k < V; ++k) sum[k] += value * x[k];
 }
 
-// out = csr times dense. Not `weighted`: all elements of csr are 1.
-template <typename I, typename T, int V, bool mapped, bool weighted>
+// out, of type Out, = csr times dense. Not `weighted`: all elements of csr are 1.
+template <typename I, typename T, typename Out, int V, bool mapped, bool weighted>
 struct csr_gather {
   typedef ProductArgs<T> Args;
   typedef typename mx::Choose<mx::IsReal<T>::value, typename mx::Real<T>::Type, long long>::Type C;
@@ -57,9 +58,11 @@ struct csr_gather {
     C sum[V];
 #pragma unroll
     for (int k = 0; k < V; ++k) sum[k] = C(0);
+    long long n = at.mine ? a.begins[at.row] : 0;
+    const long long end = at.mine ? a.ends[at.row] : 0;
+    at.mine = at.mine && end - n <= a.most;
     if (at.mine) {
-      const long long end = a.pointers[at.row + 1];
-      long long n = a.pointers[at.row] + at.part;
+      n += at.part;
       for (; n + 3 * at.parts < end; n += 4 * at.parts) {  // four reads of rows under way at a time
         long long from[4];
         C value[4], x[4][V];
@@ -90,7 +93,7 @@ struct csr_gather {
     for (long long step = a.lanes / 2; step >= a.group; step /= 2)
 #pragma unroll
       for (int k = 0; k < V; ++k) sum[k] += __shfl_xor_sync(0xffffffffu, sum[k], static_cast<int>(step));
-    if (at.mine && at.part == 0) mx::StorePack<V>(static_cast<T*>(a.out), at.row * a.columns + at.column, sum);
+    if (at.mine && at.part == 0) mx::StorePack<V>(static_cast<Out*>(a.out), at.row * a.columns + at.column, sum);
   }
 };
 
@@ -107,14 +110,63 @@ struct csr_scatter {
     S x[V];
     mx::LoadPack<V>(a.dense, from * a.columns + at.column, x);
     S* const out = static_cast<S*>(a.out) + at.column;
-    const long long end = a.pointers[at.row + 1];
+    const long long end = a.ends[at.row];
 #pragma unroll 1
-    for (long long n = a.pointers[at.row] + at.part; n < end; n += at.parts) {
+    for (long long n = a.begins[at.row] + at.part; n < end; n += at.parts) {
       const S value = mx::Load<S>(a.values, n);
       S* const to = out + a.index[n] * a.columns;
 #pragma unroll
       for (int k = 0; k < V; ++k) atomicAdd(to + k, value * x[k]);
     }
+  }
+};
+
+// ---- rows of many elements, in pieces of `most` that are summed apart
+
+// counts[0]: how many pieces there are so far, counts[1]: of how many rows. Where a row's pieces
+// stand differs from run to run, their order does not.
+template <typename I>
+struct split_rows {
+  struct Args {
+    const long long *begins, *ends;
+    unsigned long long* counts;
+    long long *piece_begins, *piece_ends;
+    long long *row, *first, *pieces;  // of each such row
+    long long most;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long item) {
+    const long long begin = a.begins[i], end = a.ends[i];
+    if (end - begin <= a.most) return;
+    const long long pieces = (end - begin + a.most - 1) / a.most;
+    const long long first = static_cast<long long>(atomicAdd(a.counts, static_cast<unsigned long long>(pieces)));
+    const long long n = static_cast<long long>(atomicAdd(a.counts + 1, 1ull));
+    a.row[n] = item;
+    a.first[n] = first;
+    a.pieces[n] = pieces;
+    for (long long k = 0; k < pieces; ++k) {
+      a.piece_begins[first + k] = begin + k * a.most;
+      a.piece_ends[first + k] = k + 1 < pieces ? begin + (k + 1) * a.most : end;
+    }
+  }
+};
+template <typename I, typename Sum, typename Out>
+struct add_pieces {
+  struct Args {
+    const unsigned long long* counts;
+    const long long *row, *first, *pieces;
+    const Sum* sums;
+    Out* out;
+    mx::Divisor columns;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const I n = mx::Over(i, a.columns);
+    if (n >= a.counts[1]) return;
+    const long long column = i - n * static_cast<I>(a.columns.d);
+    Sum sum = Sum(0);
+    for (long long k = 0; k < a.pieces[n]; ++k) sum += a.sums[(a.first[n] + k) * a.columns.d + column];
+    mx::Store(a.out, a.row[n] * a.columns.d + column, sum);
   }
 };
 

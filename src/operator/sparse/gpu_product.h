@@ -10,7 +10,7 @@ namespace sparse {
 /*
  * Row r of `out` = the sum of rows index[pointers[r]] to index[pointers[r + 1] - 1] of `from`,
  * times these elements of `values` (null: 1). `places`: of each row of `from` 1 + where it is, or
- * 0, then it is left out; null: in order. `elements`: how many there are, about.
+ * 0, then it is left out; null: in order. `elements`: how many there are.
  */
 struct PointedSums {
   int64_t rows, elements;
@@ -36,25 +36,27 @@ class DeviceProduct {
   /* As those of Product. */
   Matrix Rows(const TBlob& dense, bool transposed) const;
   void Store(const Matrix& right, const TBlob& out, bool transpose_out) const;
-  /* REQUIRES: right.all. Waits for the number of rows. */
+  /* Wait for the number of rows. */
   void StoreRows(const Matrix& right, SparseParts* out) const;
   void StoreColumns(const Matrix& right, SparseParts* out) const;
 
  private:
   /* Rows of elements: row r has numbers pointers[r] to pointers[r + 1] - 1 of both others. */
   struct Csr {
-    int64_t rows;
+    int64_t rows, elements;
     const int64_t *pointers, *index;
     const void* values;
     const int64_t* ids = nullptr;  // which rows these are
   };
   Csr Given() const;
+  /* The elements that meet a row which the right factor stores. */
+  Csr Met(const Matrix& right) const;
   /* Of op(csr): those that have elements. */
-  Csr UsedRows() const;
-  /* All of the transpose, without looking at results. */
+  Csr UsedRows(const Csr& csr) const;
+  /* All of the transpose. */
   Csr Transposed() const;
   /* `element`: of the sorted elements, which they were. */
-  void TakeElements(const int64_t* element, Csr* to) const;
+  void TakeElements(const Csr& from, const int64_t* element, Csr* to) const;
   void Gather(const Csr& csr, const Matrix& right, void* out) const;
   void Scatter(const Matrix& right, const TBlob& out) const;
   const int64_t* Places(const Matrix& right) const;

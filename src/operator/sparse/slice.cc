@@ -8,6 +8,7 @@
 #include "operator/matrix/move.h"
 #include "operator/matrix/slice_param.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_compact.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 #include "rtc/loop.h"
@@ -80,19 +81,29 @@ void Slice(KernelArgs& args) {
   }
 }
 
-/* On a GPU: whole rows. */
+/* On a GPU. */
 void SliceOnDevice(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& in = *args.in[0].sparse;
   SparseParts* const out = args.out[0].sparse;
   const int64_t rows = out->shape[0], row = First(args.param<SliceParam>(), 0, in.shape[0]);
-  if (out->shape[1] != in.shape[1]) return ComputeOnHost(args);
+  const int64_t columns = out->shape[1], column = First(args.param<SliceParam>(), 1, in.shape[1]);
   if (rows == 0) return sparse::StoreNothing(args, out);
   const Parts from(in);
   int64_t bounds[2];
   rtc::ReadBack(args.run, from.indptr + row, &bounds[0], sizeof(int64_t));
   rtc::ReadBack(args.run, from.indptr + row + rows, &bounds[1], sizeof(int64_t));
   const int64_t count = bounds[1] - bounds[0], item = static_cast<int64_t>(DTypeSize(in.values.dtype));
+  if (columns != in.shape[1]) {
+    const sparse::CsrRows box{rows, from.indptr + row, bounds[0], count, from.columns, from.values};
+    const void* const keep = sparse::KeepColumnsOnDevice(args, box, column, column + columns);
+    return sparse::CompactOnDevice(args, box, in.values.dtype, keep, -column, [&](int64_t kept) {
+      ResizeOnStream(out, kept, args.run);
+      out->state = in.state.load();
+      const Parts to(*out);
+      return sparse::CsrTarget{to.indptr, to.columns, to.values};
+    });
+  }
   ResizeOnStream(out, count, args.run);
   out->state = in.state.load();
   const Parts to(*out);
@@ -117,7 +128,24 @@ void SliceBackward(KernelArgs& args) {
 }
 
 MXNET_REGISTER_SPARSE(slice, TakesSlice).set_kernel(DeviceType::kCPU, Slice).set_kernel(DeviceType::kGPU, SliceOnDevice);
-MXNET_REGISTER_SPARSE(_backward_slice, TakesSlice).set_kernel(DeviceType::kCPU, SliceBackward);
+/* On a GPU. */
+void SliceBackwardOnDevice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const SparseParts& in = *args.in[0].sparse;
+  SparseParts* const out = args.out[0].sparse;
+  const auto& p = args.param<SliceParam>();
+  if (in.shape[0] == 0) return sparse::StoreNothing(args, out);
+  ResizeOnStream(out, in.stored(), args.run);
+  out->state = in.state.load();
+  const Parts from(in), to(*out);
+  CopyBytes(args.run, from.values, to.values, static_cast<int64_t>(in.values.Bytes()));
+  sparse::ShiftNumbersOnDevice(args, from.columns, in.stored(), First(p, 1, out->shape[1]), to.columns);
+  sparse::PointersAroundOnDevice(args, from.indptr, First(p, 0, out->shape[0]), in.shape[0], out->shape[0], to.indptr);
+}
+
+MXNET_REGISTER_SPARSE(_backward_slice, TakesSlice)
+    .set_kernel(DeviceType::kCPU, SliceBackward)
+    .set_kernel(DeviceType::kGPU, SliceBackwardOnDevice);
 
 // ---- concat
 

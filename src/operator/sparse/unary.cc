@@ -5,6 +5,7 @@
 
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_cast.h"
 #include "operator/sparse/gpu_merge.h"
 #include "operator/sparse/row_union.h"
 #include "operator/sparse/sparse_values.h"
@@ -78,6 +79,7 @@ void ClipGradient(KernelArgs& args) {
   sparse::OnValuesOfFirst(args);
   SparseParts* const out = args.out[0].sparse;
   if (out->storage != StorageType::kRowSparse) return;
+  if (args.run.ctx.is_gpu()) return sparse::DropZeroRowsOnDevice(args, out);
   const int64_t size = sparse::RowSize(*out);
   const size_t bytes = static_cast<size_t>(size) * DTypeSize(out->values.dtype);
   char* const values = out->values.data<char>();
@@ -107,7 +109,7 @@ const bool kRegistered = [] {
         Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient, GradientOnDevice);
     }
   Declare("clip", TakesKeepingZero);
-  Declare("_backward_clip", TakesSparse, ClipGradient, ComputeOnHost);
+  Declare("_backward_clip", TakesSparse, ClipGradient, ClipGradient);
   for (const char* name : {"_plus_scalar", "_minus_scalar", "_equal_scalar", "_not_equal_scalar", "_greater_scalar",
                            "_greater_equal_scalar", "_lesser_scalar", "_lesser_equal_scalar"})
     Declare(name, TakesKeepingZero);

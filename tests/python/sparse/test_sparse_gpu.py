@@ -89,10 +89,17 @@ CALLS = {
     "take rows": ((R,), lambda a: mx.nd.take(a, ids(a))),
     "take csr": ((C,), lambda a: mx.nd.take(a, ids(a, "int64"))),
     "slice csr": ((C,), lambda a: a[2:6]),
+    "slice columns": ((C,), lambda a: mx.nd.slice(a, begin=(1, 2), end=(8, 5))),
+    "slice of nothing": ((C,), lambda a: mx.nd.slice(a, begin=(1, 0), end=(2, 5))),
     "concat csr": ((C, C), lambda a, b: mx.nd.concat(a, b, dim=0)),
     "where": ((C, D, D), mx.nd.where),
     "dot": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_b=True)),
     "dot rows": ((C, R), lambda a, b: mx.nd.dot(a, b, transpose_a=True, forward_stype=D)),
+    "dot rows to rows": ((C, R), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
+    "dot to rows": ((C, D), lambda a, b: mx.nd.dot(a, b[:7], forward_stype=R)),
+    "count": ((C,), lambda a: mx.nd.contrib.getnnz(a)),
+    "count of rows": ((C,), lambda a: mx.nd.contrib.getnnz(a, axis=1)),
+    "count of columns": ((C,), lambda a: mx.nd.contrib.getnnz(a, axis=0)),
     "dot transposed": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
     "dot transposed dense": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_a=True, forward_stype=D)),
     "dot dense csr": ((D, C), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
@@ -132,8 +139,31 @@ def test_integers(name, dtype, tmp_path):
 
 
 def test_what_stays_on_the_host_is_counted(tmp_path):
-    x = arrays((C,))(mx.gpu(0))[0]
-    assert host_copies(lambda: mx.nd.slice(x, begin=(0, 2), end=(4, 5)), tmp_path) == {"slice": 1}
+    x = mx.nd.sparse.csr_matrix(([1, 2], [0, 1], [0, 1, 2]), shape=(2, 2), ctx=mx.gpu(0),
+                                dtype="int64")
+    u = mx.nd.array([0, 1], ctx=mx.gpu(0), dtype="int64")
+    got = host_copies(lambda: mx.nd.contrib.edge_id(x, u, u), tmp_path)
+    assert sum(got.values()) == 1 and "edge_id" in list(got)[0]
+
+
+@pytest.mark.parametrize("stype", [R, C])
+@pytest.mark.parametrize("function", [
+    lambda a: mx.nd.clip(a, -1, .5), mx.nd.square, mx.nd.sin,
+    lambda a: mx.nd.slice(a, begin=(1, 2), end=(8, 5)) if a.stype == C else a * 2])
+def test_gradients_stay_on_the_gpu(function, stype, tmp_path):
+    make, found = arrays((stype,)), []
+    for ctx in (mx.cpu(0), mx.gpu(0)):
+        x = make(ctx)[0]
+        gradient = mx.nd.sparse.zeros(stype, x.shape, ctx=ctx)
+        mx.autograd.mark_variables([x], [gradient])
+        with mx.autograd.record():
+            y = function(x)
+        ograd = arrays((stype, stype), shape=y.shape)(ctx)[1]
+        assert host_copies(lambda: y.backward(ograd), tmp_path) == {}
+        assert gradient.stype == stype
+        found.append(gradient)
+    assert found[1].indices.asnumpy().tolist() == found[0].indices.asnumpy().tolist()
+    np.testing.assert_allclose(numpy(found[1]), numpy(found[0]), rtol=1e-5, atol=1e-6)
 
 
 UPDATES = {
@@ -195,6 +225,38 @@ def test_a_gradient_of_picked_rows(tmp_path):
     np.testing.assert_allclose(numpy(gradients[1]), numpy(gradients[0]), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+@pytest.mark.parametrize("size", [1, 6, 8, 130])
+def test_a_number_that_is_picked_often(size, dtype):
+    """Such as the one that fills up short sentences: its rows are summed in pieces."""
+    rng = np.random.RandomState(0)
+    picked = np.where(rng.rand(4000) < .6, 3, rng.randint(0, 40, 4000))
+    picked[2000:2700] = 17
+    rows = rng.randint(-2, 3, (4000, size)).astype(dtype)
+    want = np.zeros((40, size))
+    np.add.at(want, picked, rows)
+    weight = mx.nd.zeros((40, size), ctx=mx.gpu(0), dtype=dtype)
+    gradient = mx.nd.sparse.zeros(R, weight.shape, ctx=mx.gpu(0), dtype=dtype)
+    mx.autograd.mark_variables([weight], [gradient])
+    with mx.autograd.record():
+        y = mx.nd.Embedding(mx.nd.array(picked, ctx=mx.gpu(0)), weight, input_dim=40,
+                            output_dim=size, dtype=dtype, sparse_grad=True)
+    y.backward(mx.nd.array(rows, ctx=mx.gpu(0), dtype=dtype))
+    np.testing.assert_array_equal(numpy(gradient), want)
+    x = mx.nd.sparse.csr_matrix((np.ones(4000, dtype), picked, np.arange(4001)), shape=(4000, 40),
+                                ctx=mx.gpu(0), dtype=dtype)
+    got = mx.nd.dot(x, mx.nd.array(rows, ctx=mx.gpu(0), dtype=dtype), transpose_a=True)
+    np.testing.assert_array_equal(numpy(got), want)
+
+
+def test_dtypes_are_cast(tmp_path):
+    x = arrays((C,))(mx.gpu(0))[0]
+    got = []
+    assert host_copies(lambda: got.append(x.astype("float64")), tmp_path) == {}
+    assert got[0].dtype == np.float64 and got[0].stype == C
+    np.testing.assert_array_equal(numpy(got[0]), numpy(x))
+
+
 def csr(values, columns, ends, shape=(2, 4)):
     # all in one call: nothing looks at them in between
     return mx.nd.sparse.csr_matrix((values, columns, ends), shape=shape, ctx=mx.gpu(0))
@@ -240,8 +302,63 @@ def test_a_picked_row_that_is_not_there():
         mx.nd.sparse.retain(x, mx.nd.array([1, 7], ctx=mx.gpu(0))).wait_to_read()
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adagrad", "groupadagrad"])
+def test_training_stays_on_the_gpu(optimizer, tmp_path):
+    """A table by rows, and weights that meet csr data, with Gluon's trainer."""
+    rng = np.random.RandomState(0)
+    data, table = matrix(rng, (16, 12)), rng.rand(20, 5).astype("float32")
+    places, found = rng.randint(0, 20, (3, 16)), []
+    for ctx in (mx.cpu(0), mx.gpu(0)):
+        embedding = mx.gluon.nn.Embedding(20, 5, sparse_grad=True)
+        dense = mx.gluon.Parameter("weight", shape=(12, 5), grad_stype=R)
+        for parameter in (embedding.weight, dense):
+            parameter.initialize(mx.init.Zero(), ctx=ctx)
+        embedding.weight.set_data(mx.nd.array(table))
+        parameters = dict(embedding.collect_params(), weight=dense)
+        trainer = mx.gluon.Trainer(parameters, optimizer, {"learning_rate": .1})
+        x = mx.nd.array(data, ctx=ctx).tostype(C)
+
+        def step(batch):
+            with mx.autograd.record():
+                y = embedding(mx.nd.array(batch, ctx=ctx)) - mx.nd.dot(x, dense.data())
+                loss = (y * y).sum()
+            loss.backward()
+            trainer.step(1)
+
+        step(places[0])
+        for batch in places[1:]:
+            assert host_copies(lambda: step(batch), tmp_path) == {}
+        assert embedding.weight.grad().stype == dense.grad().stype == R
+        found.append([embedding.weight.data().asnumpy(), dense.data().asnumpy()])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def run(program, **environment):
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300,
+                   env=dict(os.environ, **environment))
+
+
+def test_cuda_graphs_leave_sparse_nodes_alone():
+    """How much they launch changes with what is stored."""
+    run("""
+import mxnet as mx, numpy as np
+rng = np.random.RandomState(0)
+x, w = mx.sym.var("x", stype="csr"), mx.sym.var("w")
+y = mx.sym.sqrt(mx.sym.square(mx.sym.dot(x, w) + 1))
+weight = rng.rand(7, 3).astype("float32")
+data = mx.nd.sparse.zeros("csr", (6, 7), ctx=mx.gpu(0))
+bound = y.bind(mx.gpu(0), {"x": data, "w": mx.nd.array(weight, ctx=mx.gpu(0))})
+for density in (.1, .9, .0, .5, 1, .2):
+    values = (rng.rand(6, 7) * (rng.rand(6, 7) < density)).astype("float32")
+    data[:] = mx.nd.array(values, ctx=mx.gpu(0)).tostype("csr")
+    got = bound.forward()[0].asnumpy()
+    np.testing.assert_allclose(got, np.abs(values @ weight + 1), rtol=1e-4, atol=1e-5)
+""", MXNET_ENABLE_CUDA_GRAPHS="1")
+
+
 def test_a_transposed_product_has_one_order_if_that_is_wanted():
-    program = """
+    run("""
 import mxnet as mx, numpy as np
 rng = np.random.RandomState(0)
 a = (rng.rand(300, 20) * (rng.rand(300, 20) < .3)).astype("float32")
@@ -252,6 +369,4 @@ rows = mx.nd.dot(x, y, transpose_a=True, forward_stype="row_sparse").tostype("de
 assert (dense == rows).all()
 np.testing.assert_allclose(dense, a.T @ b, rtol=1e-4)
 np.testing.assert_allclose(mx.nd.sum(x, axis=0).asnumpy(), a.sum(0), rtol=1e-5)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300,
-                   env=dict(os.environ, MXNET_ENFORCE_DETERMINISM="1"))
+""", MXNET_ENFORCE_DETERMINISM="1")
