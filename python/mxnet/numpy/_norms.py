@@ -18,10 +18,10 @@ def of_vectors(x, order, axes, keepdims):
     if not axes:    # vectors of one element
         size = call("abs", (x,))
         return call("sign", (size,)) if order == 0 else size
-    if order is None or order == 2 or order == "fro":    # 1.9.1 takes that for vectors, too
+    if order is None or order == 2:
         return root_of_squares(x, axes, keepdims)
     if isinstance(order, str):
-        raise _MXValueError(f"[norm] ord is {order!r}; accepted for vectors: None, 'fro', 'inf', '-inf' and numbers")
+        raise _MXValueError(f"[norm] ord is {order!r}; accepted for vectors: None, 'inf', '-inf' and numbers")
     size = call("abs", (x,))
     if order == onp.inf:
         # Sizes are not below 0, which is the norm of a vector without elements.
