@@ -52,12 +52,24 @@ if(USE_ONEDNN)
     message(FATAL_ERROR "oneDNN 3.2 or newer was not found. Run ./dev setup, or pip install onednn-devel-cpu-gomp into the Python "
       "that CMake uses (${Python_EXECUTABLE}), or give -Ddnnl_DIR=<folder of dnnl-config.cmake>, or build with -DUSE_ONEDNN=OFF.")
   endif()
-  # Its headers have a name in the build folder: pip lays them into another folder for each build, and the name of a folder that is
-  # included is a part of what ccache looks for.
+  # pip lays build requirements into a folder of a new name each time, and ccache looks for the names of all folders that are
+  # included. So the headers of .venv are taken, as in ./dev build, or, where it has no or others, a link of one name.
   get_target_property(onednn_include DNNL::dnnl INTERFACE_INCLUDE_DIRECTORIES)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/dependencies)
-  file(CREATE_LINK ${onednn_include} ${PROJECT_BINARY_DIR}/dependencies/onednn SYMBOLIC)
-  set_target_properties(DNNL::dnnl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/dependencies/onednn)
+  if(onednn_include MATCHES "/pip-[^/]*env-")
+    get_filename_component(venv_include ${PROJECT_SOURCE_DIR}/.venv REALPATH)
+    string(APPEND venv_include /include)
+    set(version_header oneapi/dnnl/dnnl_version.h)
+    file(SHA256 ${onednn_include}/${version_header} wanted)
+    if(EXISTS ${venv_include}/${version_header})
+      file(SHA256 ${venv_include}/${version_header} found)
+    endif()
+    if(NOT wanted STREQUAL found)
+      set(venv_include ${PROJECT_BINARY_DIR}/dependencies/onednn)
+      file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/dependencies)
+      file(CREATE_LINK ${onednn_include} ${venv_include} SYMBOLIC)
+    endif()
+    set_target_properties(DNNL::dnnl PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${venv_include})
+  endif()
   target_link_libraries(mxnet_deps INTERFACE DNNL::dnnl)
 endif()
 

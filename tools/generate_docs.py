@@ -16,6 +16,7 @@ import re
 import sys
 
 import either_stub
+import foreign_variables
 import module_stubs
 import numpy_stubs
 import operator_stubs
@@ -213,7 +214,7 @@ def passes_page():
 def pages():
     """Path (from the repository's root) to contents."""
     out = {
-        "docs/env_var.md": env._markdown(env.list()) + "\n",
+        "docs/env_var.md": env._markdown(env.list()) + "\n" + foreign_variables.markdown(),
         "docs/variables.md": variable_tasks.page(),
         "docs/operators.md": operators_page(),
         "docs/iterators.md": iterators_page(),

@@ -121,7 +121,7 @@ def _main(argv):
     parser = argparse.ArgumentParser(prog="python -m mxnet.env", description="Lists the environment variables of the library.")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="a list of objects with name, type, default, value, source, ...")
-    form.add_argument("--markdown", action="store_true", help="the page docs/env_var.md")
+    form.add_argument("--markdown", action="store_true", help="the tables of docs/env_var.md")
     parser.add_argument("name", nargs="*", help="only these variables")
     args = parser.parse_args(argv)
     try:

@@ -10,8 +10,8 @@ from ..ndarray._native import _as_shape, _handle, _handle_of, shared
 from ..util import is_np_default_dtype
 from . import _dispatch
 from ._array import ndarray
-from ._dispatch import (_mode, call, check_order, compiled, default_float, deliver, device_of, dtype_name, empty_array, from_values,
-                        is_symbol, operand, place_name)
+from ._dispatch import (_mode, call, check_order, check_out, compiled, default_float, deliver, device_of, dtype_name, empty_array,
+                        from_values, is_symbol, operand, place_name)
 
 __all__ = ["array", "asarray", "ascontiguousarray", "from_dlpack", "copy", "empty", "zeros", "ones", "full", "empty_like", "zeros_like",
            "ones_like", "full_like", "arange", "linspace", "logspace", "indices", "meshgrid", "blackman", "hamming", "hanning"]
@@ -251,6 +251,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
     array([1.5, 1.5])
     """
     check_order("full", order)
+    check_out("full", out)
     if isinstance(fill_value, (NDArrayBase, onp.ndarray, list, tuple)) or is_symbol(fill_value):
         value = operand(fill_value)
         value = call("_npi_broadcast_to", (value,), shape=_as_shape(shape))
@@ -345,12 +346,14 @@ def arange(start=None, stop=None, step=1, dtype=None, ctx=None, device=None, *, 
     >>> mx.np.arange(1, 7, 2)
     array([1., 3., 5.])
     """
+    if step is None:
+        step = 1
     if step == 0:
         raise ZeroDivisionError("[arange] step is 0; accepted: any other number")
     if start is None and stop is not None:
         start, stop = stop, None
-    if start is None or step is None:
-        raise TypeError("[arange] start or step is None; accepted: numbers")
+    if start is None:
+        raise TypeError("[arange] start and stop are None; accepted: a number for one of them")
     if dtype is None:
         dtype = "float32"
         if is_np_default_dtype():

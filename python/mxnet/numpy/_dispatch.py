@@ -246,10 +246,17 @@ def check_order(function, order):
         raise ValueError(f"[{function}] order={order!r}; accepted: {', '.join(ORDERS)}")
 
 
+def check_out(function, out):
+    """Something else than an array in place of one that results are written into."""
+    if not (out is None or isinstance(out, NDArrayBase) or is_symbol(out)):
+        raise TypeError(f"[{function}] `out` is a {type(out).__name__}; accepted: an array of mx.np")
+
+
 def deliver(result, out):
     """`result`, or `out` with it written there, cast to its dtype."""
     if out is None:
         return result
+    check_out("out", out)
     if tuple(out.shape) != tuple(result.shape):
         raise _MXValueError(f"[out] an array of shape {out.shape} for a result of shape {result.shape}; accepted: equal shapes")
     call("_copyto", (result,), out)

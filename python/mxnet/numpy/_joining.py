@@ -5,7 +5,8 @@ from .. import _dtypes
 from .._binding import NDArrayBase
 from .._arrays.tracing import is_deferred_compute, shape_is_value
 from ._creation import results
-from ._dispatch import call, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
+from ._dispatch import (call, check_out, deliver, dtype_name, is_symbol, of_one_dtype, operand, promoted,
+                        promoted_dtype)
 from ._views import shows
 
 __all__ = ["concatenate", "concat", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "append", "split",
@@ -72,6 +73,7 @@ def concatenate(seq, axis=0, out=None, *, dtype=None, casting="same_kind"):
         arrays = tuple(seq)
         if arrays and of_one_dtype(arrays) and arrays[0].ndim:   # what most programs give
             return call("_npi_concatenate", arrays, dim=axis)
+    check_out("concatenate", out)
     arrays = _cast("concatenate", _some("concatenate", seq), dtype, casting)
     if axis is None:
         arrays, axis = [call("_npi_reshape", (a,), newshape=(-1,)) for a in arrays], 0

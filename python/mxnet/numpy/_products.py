@@ -7,7 +7,7 @@ import numpy as onp
 from .._binding import NDArrayBase, is_traced
 from .._arrays.tracing import is_deferred_compute
 from ..base import _MXTypeError, _MXValueError
-from ._dispatch import call, deliver, dtype_name, is_symbol, operand, promoted
+from ._dispatch import call, check_out, deliver, dtype_name, is_symbol, operand, promoted
 
 __all__ = ["dot", "vdot", "inner", "outer", "matmul", "tensordot", "einsum", "einsum_path", "kron", "cross", "trace", "polyval",
            "interp", "vecdot"]
@@ -87,6 +87,7 @@ def matmul(a, b, out=None, **kwargs):
     if kwargs:
         raise NotImplementedError(f"[matmul] got {', '.join(kwargs)}; accepted: a, b, out")
     a, b = promoted((a, b))
+    check_out("matmul", out)
     if out is None or is_symbol(a) or out._dtype_id == a._dtype_id:
         return call("_npi_matmul", (a, b), out)
     if not onp.can_cast(a.dtype, out.dtype, "same_kind"):

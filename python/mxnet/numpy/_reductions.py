@@ -4,8 +4,7 @@ import operator
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
-from ._dispatch import call, compiled, default_float, deliver, dtype_name, is_symbol, operand
+from ._dispatch import call, check_out, compiled, default_float, deliver, dtype_name, is_symbol, operand
 
 __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "min", "nancumsum",
            "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "product", "ptp", "sometrue", "std", "sum",
@@ -31,8 +30,7 @@ def _given(value, otherwise=None):
 
 def _reduce(name, a, out, like=None, **params):
     """The record's result, in `out` if there is one: directly where that has the dtype `like`."""
-    if out is not None and not isinstance(out, NDArrayBase):
-        raise TypeError(f"[{name}] `out` is a {type(out).__name__}; accepted: an array of mx.np")
+    check_out(name, out)
     if out is not None and not is_symbol(a) and like is not None and _dtypes.name(out.dtype) == like:
         return call(name, (a,), out, **params)
     return deliver(call(name, (a,), None, **params), out)

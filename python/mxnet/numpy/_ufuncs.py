@@ -9,7 +9,7 @@ import numpy as onp
 from .. import _dtypes
 from .._binding import NDArrayBase, NumpyFunction
 from ..base import _MXTypeError
-from ._dispatch import ORDERS, call, default_float, deliver, dtype_name, is_symbol, operand
+from ._dispatch import ORDERS, call, check_out, default_float, deliver, dtype_name, is_symbol, operand
 from ._operators import BINARY, UNARY
 from ._ufunc_texts import text_of
 
@@ -41,8 +41,7 @@ def _the_array(name, out):
     """`out` of a function with one result."""
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
-    if out is not None and not isinstance(out, NDArrayBase):
-        raise TypeError(f"[{name}] `out` is a {type(out).__name__}; accepted: an array of mx.np")
+    check_out(name, out)
     return out
 
 

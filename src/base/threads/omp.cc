@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/room.h"
 #include "base/threads/borrowed_team.h"
 #include "base/threads/determinism.h"
 #include "base/threads/library_threads.h"
@@ -93,7 +94,8 @@ bool OpenMPCanStart(int threads) {
     if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
     t_asked = threads;
   }
-  return g_can_start.load(std::memory_order_relaxed);
+  // A smaller team in between, which libraries open as they like, has ended threads: these come anew.
+  return g_can_start.load(std::memory_order_relaxed) && HasRoomForThreads(threads - 1);
 }
 
 int OmpMaxThreads() {

@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 #include "base/device/pin_library.h"
 #include "base/float_mode.h"
+#include "base/room.h"
 #include "base/threads/omp.h"
 
 namespace mxnet {
@@ -252,6 +252,7 @@ void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
 }
 
 bool ThreadsCanStart(int threads) {
+  if (!HasRoomForThreads(threads)) return false;
   std::vector<std::thread> started;
   std::atomic<bool> end{false};
   bool good = true;
@@ -262,11 +263,6 @@ bool ThreadsCanStart(int threads) {
         while (!end.load(std::memory_order_acquire)) std::this_thread::yield();
       });
     }
-    // Between this and the threads that are meant others take memory, too.
-    constexpr size_t kSpare = size_t{32} << 20;
-    void* spare = mmap(nullptr, kSpare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    good = spare != MAP_FAILED;
-    if (good) munmap(spare, kSpare);
   } catch (const std::system_error&) {
     good = false;
   }

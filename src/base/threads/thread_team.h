@@ -30,7 +30,7 @@ using RangeFn = void (*)(const void* body, int range);
  */
 MXNET_DLL void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body);
 
-/* Can `threads` threads be started now, with memory to spare beside their stacks? */
+/* Can `threads` threads be started now, with memory to spare (room.h)? */
 bool ThreadsCanStart(int threads);
 
 /* Around fork: the child has no team and makes one when it needs it. */

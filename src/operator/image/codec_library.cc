@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/build_info.h"
@@ -21,6 +24,27 @@ bool HasOpenCV() {
   return false;
 }
 
+/*
+ * OPENCV_IO_MAX_IMAGE_PIXELS, for all decoders. OpenCV reads it while it is loaded, and ends the
+ * process where it cannot, so that it is looked at before. Throws Error(kValue).
+ */
+double MostPixels() {
+  static const double most = [] {
+    constexpr const char* kName = "OPENCV_IO_MAX_IMAGE_PIXELS";
+    if (!ForeignIsSet(kName)) return static_cast<double>(1 << 30);
+    const std::string text = ForeignText(kName);
+    const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    std::string unit = text.substr(digits);
+    for (char& c : unit) c = static_cast<char>(std::toupper(c));
+    const double factor = unit.empty() ? 1 : unit == "KB" ? 1 << 10 : unit == "MB" ? 1 << 20 : 0;
+    const double given = digits > 0 && digits < 19 ? factor * std::strtod(text.c_str(), nullptr) : 0;
+    MXNET_CHECK_KIND(given > 0, Value) << "[environment] " << kName << "='" << text
+                                       << "'; accepted: a whole number of at least 1, also with KB or MB (2**10, 2**20) behind it";
+    return given;
+  }();
+  return most;
+}
+
 }  // namespace
 
 Codec::Codec(const char* file) {
@@ -36,6 +60,7 @@ const Codec& JpegCodec() {
 }
 
 const Codec& OpenCVCodec() {
+  MostPixels();
   static const Codec codec("libmxnet_opencv.so");
   return codec;
 }
@@ -45,14 +70,6 @@ std::string WhyNot(const Codec& codec, const char* instead) {
   if (&codec != &OpenCVCodec() || built) return "the library for this kind of file could not be loaded: " + codec.why;
   return std::string("this build reads and writes JPEG files alone, because it has no OpenCV; build with -DUSE_OPENCV=ON, or ") + instead;
 }
-
-namespace {
-/* That of OpenCV's decoders holds for all. */
-double MostPixels() {
-  static const double given = ForeignNumber("OPENCV_IO_MAX_IMAGE_PIXELS", 0);
-  return given > 0 ? given : static_cast<double>(1 << 30);
-}
-}  // namespace
 
 Decoded DecodeFile(DecodeRequest* request, const std::string& who) {
   request->most_pixels = MostPixels();

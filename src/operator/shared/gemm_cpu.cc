@@ -1,7 +1,6 @@
 // Matrix products through OpenBLAS, and the choice between it and oneDNN.
 #include <cblas.h>
 #include <sched.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +17,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/foreign_env.h"
 #include "base/ran.h"
+#include "base/room.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
@@ -75,13 +75,6 @@ const std::string* const g_python_gave = [] {
 
 constexpr size_t kBlasBuffer = size_t{32} << 20, kBlasThread = size_t{16} << 20;  // with a stack
 std::atomic<int> g_calls{0}, g_buffers{0};  // now; for how many at once there are buffers, for they are kept
-
-bool HasRoom(size_t bytes) {
-  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return false;
-  munmap(room, bytes);
-  return true;
-}
 
 /* How many threads OpenBLAS would have started. */
 int OwnBlasThreads() {

@@ -1,6 +1,5 @@
 // Engine, streams, cache of primitives and packed weights.
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <exception>
@@ -12,6 +11,7 @@
 
 #include "base/logging.h"
 #include "base/ran.h"
+#include "base/room.h"
 #include "mxnet/env.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/onednn/onednn_common.h"
@@ -110,9 +110,7 @@ std::atomic<bool> g_damaged{false};
 
 void NeedRoom() {
   constexpr size_t kRoom = size_t{64} << 20;  // code and tables of the largest convolutions take some MiB
-  void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) throw std::bad_alloc();
-  munmap(room, kRoom);
+  if (!HasRoom(kRoom)) throw std::bad_alloc();
 }
 
 /* A reorder, made on a thread of its own where the assembler has kept an error of this one. */
