@@ -216,9 +216,10 @@ def main():
     print("MiB above the imports; ratio: the smaller of ours / the smaller of the others")
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
     rows, parts = [], []
+    folders = {name: files(name, args) for name in tqdm(args.names, unit="network", desc="files", disable=None)}
     wanted = [(n, form, batch) for n in args.names for form in args.form for batch in args.batch]
     for name, form, batch in tqdm(wanted, unit="row", disable=None):
-        found = measured_row(name, files(name, args), form, batch, args)
+        found = measured_row(name, folders[name], form, batch, args)
         tqdm.write(row(ALL[name].title, form, batch, found), file=sys.stdout)
         sys.stdout.flush()
         parts.append(parts_row(ALL[name].title, form, batch, found))
