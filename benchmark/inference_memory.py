@@ -9,8 +9,8 @@
 is of a process of its own, in MiB above what it had when its libraries were imported.
 
 The second table says what stays of ours, from its own files and from ONNX: pages of the file of
-weights, packed weights, folded constants, the plan's arena, the rest of the pool (arrays of
-parameters, inputs and outputs, workspace), code (of libraries, since the import, and made at run
+weights, packed weights, the plan's arena, the rest of the pool (arrays of parameters, folded
+constants, inputs and outputs, workspace), code (of libraries, since the import, and made at run
 time), and what is left. Figures of memory do not need a quiet machine.
 """
 import argparse
@@ -33,7 +33,7 @@ import report  # noqa: E402
 
 CONTESTANTS = ("ours", "ours_onnx", "onnxruntime", "openvino")
 FORMS = {"float32": ("symbol.json", "net.params", "net.onnx"), "int8": (eight_bits.OWN, eight_bits.OWN_PARAMS, eight_bits.QDQ)}
-PARTS = ("file", "packed", "constants", "arena", "pool", "code", "rest")
+PARTS = ("file", "packed", "arena", "pool", "code", "rest")
 
 
 def params_of(folder):
@@ -110,10 +110,9 @@ def parts_of(stats, steady, before):
     """What stays by what it is for; `before`: what `mapped` said after the import."""
     import mxnet as mx
     now, mib = mapped(), 1 << 20
-    sums = {key: sum(plan[key + "_bytes"] for plan in stats) / mib for key in ("constant", "arena")}
-    found = {"file": now["file"], "packed": max((plan["packed_bytes"] for plan in stats), default=0) / mib, "constants": sums["constant"],
-             "arena": sums["arena"], "code": now["code"] - before["code"]}
-    found["pool"] = max(0, mx.storage.stats(mx.cpu()).used_bytes / mib - found["constants"] - found["arena"])
+    found = {"file": now["file"], "packed": max((plan["packed_bytes"] for plan in stats), default=0) / mib,
+             "arena": sum(plan["arena_bytes"] for plan in stats) / mib, "code": now["code"] - before["code"]}
+    found["pool"] = max(0, mx.storage.stats(mx.cpu()).used_bytes / mib - found["arena"])
     found["rest"] = steady - sum(found.values())
     return found
 
@@ -217,9 +216,10 @@ def main():
     print("MiB above the imports; ratio: the smaller of ours / the smaller of the others")
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|", flush=True)
     rows, parts = [], []
+    folders = {name: files(name, args) for name in tqdm(args.names, unit="network", desc="files", disable=None)}
     wanted = [(n, form, batch) for n in args.names for form in args.form for batch in args.batch]
     for name, form, batch in tqdm(wanted, unit="row", disable=None):
-        found = measured_row(name, files(name, args), form, batch, args)
+        found = measured_row(name, folders[name], form, batch, args)
         tqdm.write(row(ALL[name].title, form, batch, found), file=sys.stdout)
         sys.stdout.flush()
         parts.append(parts_row(ALL[name].title, form, batch, found))

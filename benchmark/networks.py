@@ -50,7 +50,7 @@ MORE = {
     "resnet18": Network("ResNet-18", _zoo("resnet18_v1"), IMAGE),
     "densenet121": Network("DenseNet-121", _zoo("densenet121"), IMAGE),
 }
-ALL = {**NETWORKS, **MORE}
+ALL = collections.ChainMap(NETWORKS, MORE)
 
 
 def examples(network, batch):

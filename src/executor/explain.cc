@@ -8,7 +8,7 @@
 #include "executor/machine_peak.h"
 #include "graph/json.h"
 #include "mxnet/engine.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace {
@@ -23,7 +23,7 @@ class Writer {
     Machine();
     os_ << ",\n\"stats\": {\"arena_bytes\": " << p_.stats.arena_bytes << ", \"unshared_bytes\": " << p_.stats.unshared_bytes
         << ", \"lower_bound_bytes\": " << p_.stats.lower_bound_bytes << ", \"constant_bytes\": " << p_.constant_bytes
-        << ", \"packed_bytes\": " << nn::KeptWeightBytes() << ", \"num_nodes\": " << p_.stats.num_nodes
+        << ", \"packed_bytes\": " << KeptBytes::All() << ", \"num_nodes\": " << p_.stats.num_nodes
         << ", \"num_bulks\": " << p_.stats.num_bulks << ", \"num_inplace\": " << p_.stats.num_inplace
         << ", \"num_removed\": " << p_.stats.num_removed << "}";
     os_ << ",\n\"passes\": [";

@@ -6,9 +6,9 @@ namespace mxnet {
 
 /*
  * Billions a second, of all threads that operators use together. `float32` at the level that
- * MXNET_CPU_CALL uses, `bfloat16` and `int8` by the processor's instructions for them, if that level
- * has them; a multiplication and an addition are two. `bytes`: read, or read and written, from
- * memory that no cache holds.
+ * MXNET_CPU_CALL uses, `bfloat16` and `int8` by the processor's instructions for them, if that
+ * level has them; a multiplication and an addition are two. `bytes`: read, or read and written,
+ * from memory that no cache holds.
  */
 struct MachinePeak {
   int threads = 0;
@@ -17,7 +17,8 @@ struct MachinePeak {
 };
 
 /* Measured at the first call, for some 50 ms, and again when the level or the number of threads has
- * changed. By the processor time of the threads, which other programs lower less than the wall clock. */
+ * changed; by the processor time of the threads, so that other programs on the cores count little.
+ */
 MachinePeak MeasuredPeak();
 
 }  // namespace mxnet

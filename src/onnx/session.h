@@ -59,7 +59,8 @@ class Session {
   const Model& model() const { return *model_; }
   /* Stages and their plans so far, as text. */
   std::string Explain();
-  /* The plans so far as a JSON list (docs/explain.md), their nodes timed over `runs` runs on zeros. */
+  /* The plans so far as a JSON list (docs/explain.md), their nodes timed over `runs` runs on
+   * zeros. */
   std::string ExplainPlans(int runs);
 
   // ---- for stages

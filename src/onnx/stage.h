@@ -60,7 +60,8 @@ class Runner {
   /* `env`: values with types alone. */
   ConvertedGraph Convert(const Env& env);
   void Explain(std::string* into);
-  /* The plans of the stages as a JSON list, in the order in which they run; `runs`: ExplainCachedOp. */
+  /* The plans of the stages as a JSON list, in the order in which they run; `runs`: as for
+   * ExplainCachedOp. */
   std::string ExplainPlans(int runs);
   const GraphProto& graph() const { return *graph_; }
 

@@ -108,7 +108,8 @@ def first_batch(batches, data_shapes):
             raise CheckedValueError("[quantization] neither data_shapes nor calib_data is given; one of them is needed")
         return batches.first()
     if not isinstance(data_shapes, (list, tuple)) or any(isinstance(entry, (int, np.integer, str)) for entry in data_shapes):
-        raise CheckedTypeError(f"[quantization] data_shapes is {data_shapes!r}; a list with a shape or a DataDesc for each input is accepted")
+        raise CheckedTypeError(f"[quantization] data_shapes is {data_shapes!r}; "
+                               "a list with a shape or a DataDesc for each input is accepted")
     shapes = []
     for entry in data_shapes:
         named = isinstance(entry, DataDesc) or len(entry) > 1 and isinstance(entry[0], str)

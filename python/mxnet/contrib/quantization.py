@@ -14,7 +14,7 @@ import logging
 
 import numpy as np
 
-from .. import gluon, ndarray as nd
+from .. import gluon
 from ..base import CheckedTypeError, CheckedValueError, SymbolHandle, _LIB, c_array, c_str, c_str_array, check_call, mx_uint, py_str
 from ..context import Context, cpu
 from ..io import DataIter
@@ -25,8 +25,8 @@ from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_t
 from ._calibration_data import ACCEPTED, Batches, collector_or_none, count_or_none, first_batch, logger_or_none
 from ._quantization_report import QuantizationReport, report_of
 
-__all__ = ["CalibrationCollector", "QuantizationReport", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_model_mkldnn",
-           "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
+__all__ = ["CalibrationCollector", "QuantizationReport", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model",
+           "quantize_model_mkldnn", "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
 
 _DTYPES = ("int8", "uint8", "auto")
 _MODES = ("none", "naive", "entropy", "customize")
@@ -296,7 +296,7 @@ def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mod
     mode = _choice("calib_mode", "none" if calib_mode is None else calib_mode, _MODES[:3])
     _choice("quantized_dtype", ask["quantized_dtype"], _DTYPES)
     _choice("quantize_granularity", granularity, ("tensor-wise", "channel-wise"))
-    if mode != "none" and (calib_data is None or not isinstance(calib_data, (DataIter, gluon.data.DataLoader)) and not callable(calib_data)):
+    if mode != "none" and not (isinstance(calib_data, (DataIter, gluon.data.DataLoader)) or callable(calib_data)):
         raise CheckedValueError(f"[quantization] calib_data is {calib_data!r} with calib_mode {mode!r}; "
                                 "a DataIter or a DataLoader is accepted, or a function that gives one")
     batches = Batches(calib_data) if mode != "none" else None

@@ -83,6 +83,7 @@ struct Job {
 /* Some rows of the weight go by all rows of data, which lie in the cache some at a time. */
 void Multiply(KernelArgs& args, const Job& job) {
   float* split = nn::Workspace<float>(args, job.rows * job.k);
+  Ran("products of blocks");
   ParallelFor(job.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k)), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
   });

@@ -65,11 +65,12 @@ def test_calls_with_arrays_are_those_of_the_long_way(monkeypatch):
 
 
 def test_plans_say_what_ran(tmp_path, capsys):
-    """explain(runs=): an Explanation of each plan, with its implementations; the command prints it."""
+    """explain(runs=): an Explanation of each plan, with its implementations; the command prints
+    it."""
     from mxnet.onnx.__main__ import main
     w = np.random.RandomState(0).randn(64, 64, 3, 3).astype("float32")
-    model = _model([h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Relu", ["c"], ["y"])],
-                   [("x", T.FLOAT, ["n", 64, 56, 56])], [("y", T.FLOAT, ["n", 64, 56, 56])], {"w": w})
+    model = _model([h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Conv", ["c", "w"], ["d"], pads=[1, 1, 1, 1]),
+                    h.make_node("Relu", ["d"], ["y"])], [("x", T.FLOAT, ["n", 64, 56, 56])], [("y", T.FLOAT, ["n", 64, 56, 56])], {"w": w})
     m = _load(model)
     assert m.explain(runs=1).plans == [] and m.explain().plans == []
     m(np.ones((1, 64, 56, 56), "float32"))

@@ -146,7 +146,8 @@ def test_pooling_and_recurrent():
 
 
 def test_bytes():
-    """Layers on 8-bit integers: by oneDNN's instructions where it has them, else by our own loops."""
+    """Layers on 8-bit integers: by oneDNN's instructions where it has them, else by our own
+    loops."""
     data = mx.nd.random.uniform(-1, 1, shape=(1, 32, 14, 14))
     weight = mx.nd.random.uniform(-1, 1, shape=(32, 32, 3, 3))
     d, w = mx.sym.var("d"), mx.sym.var("w")
@@ -181,11 +182,12 @@ def test_peaks(tmp_path):
     assert node["share_of_peak"] == pytest.approx(rate / machine["gflops"]["float32"])
     assert node["share_of_bandwidth"] == pytest.approx(node["bytes"] / node["median_ns"] / machine["gigabytes"])
     assert node["predicted_ns"] == pytest.approx(max(node["flops"] / machine["gflops"]["float32"], node["bytes"] / machine["gigabytes"]))
-    # Not a test of speed: a product that packed weights make takes neither a hundredth nor twice the peak.
+    # Not a test of speed: a product of packed weights takes neither a hundredth nor twice the
+    # peak.
     assert 0.01 < node["share_of_peak"] < 2
     again = explained(nn.Dense(3, in_units=4), (2, 4), runs=1).plan["machine"]
     assert again == machine     # measured once for a process
-    line = next(l for l in str(e).splitlines() if l.lstrip().startswith(f"{node['step']} "))
+    line = next(row for row in str(e).splitlines() if row.lstrip().startswith(f"{node['step']} "))
     assert f"packed GEMM [{machine['level']}]" in line and "% of the peak" in line and "at least" in line
     assert [row[:3] for row in e.time_by_implementation()][0][:2] == ("packed GEMM", machine["level"])
     for form in ("html", "json", "txt"):
@@ -201,9 +203,9 @@ def test_passes_without_a_change_are_one_line():
     idle -= {p["name"] for p in e.plan["passes"] if p["changed"] or p["nodes_before"] != p["nodes_after"]}
     assert len(idle) > 3
     lines = str(e).splitlines()
-    folded = [l for l in lines if "without a change" in l]
+    folded = [row for row in lines if "without a change" in row]
     assert len(folded) == 1 and all(name in folded[0] for name in idle)
-    assert not [l for l in lines if ": 0 changed" in l and l.split(":")[0].strip() in idle]
+    assert not [row for row in lines if ": 0 changed" in row and row.split(":")[0].strip() in idle]
     assert e.html().count("without a change") == 1
 
 
@@ -277,8 +279,8 @@ def test_modules_and_predictors(tmp_path):
         bytes_ = file.read()
     handle, text = ctypes.c_void_p(), ctypes.c_char_p()
     keys, shape, starts = (ctypes.c_char_p * 1)(b"data"), (ctypes.c_uint * 2)(2, 4), (ctypes.c_uint * 2)(0, 2)
-    check_call(_LIB.MXPredCreate(ctypes.c_char_p(out.tojson().encode()), bytes_, ctypes.c_int(len(bytes_)), ctypes.c_int(1), ctypes.c_int(0),
-                                 ctypes.c_uint(1), keys, starts, shape, ctypes.byref(handle)))
+    check_call(_LIB.MXPredCreate(ctypes.c_char_p(out.tojson().encode()), bytes_, ctypes.c_int(len(bytes_)), ctypes.c_int(1),
+                                 ctypes.c_int(0), ctypes.c_uint(1), keys, starts, shape, ctypes.byref(handle)))
     check_call(_LIB.MXPredExplain(handle, ctypes.c_int(1), ctypes.byref(text)))
     plan = json.loads(text.value)
     check_call(_LIB.MXPredFree(handle))

@@ -128,9 +128,10 @@ def test_calibration_takes_what_gives_batches():
 
     def generated():
         yield from batches
+    whole = mx.nd.concat(*batches, dim=0)
     for given in (loader, lambda: loader(), lambda: batches, generated, generated(), iter(batches), tuple(batches),
-                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], mx.io.NDArrayIter(mx.nd.concat(*batches, dim=0), batch_size=4),
-                  lambda: mx.io.NDArrayIter(mx.nd.concat(*batches, dim=0), batch_size=4)):
+                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
+                  lambda: mx.io.NDArrayIter(whole, batch_size=4)):
         made = quantization.quantize_net(net, calib_data=given, calib_mode="naive")
         np.testing.assert_array_equal(made(x).asnumpy(), wanted, err_msg=repr(given))
     with pytest.raises(ValueError, match="calib_data has no batches"):
@@ -308,10 +309,10 @@ NET, PARAMS = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=pictures()), TypeError, "calib_data is a NDArray; .*one batch"),
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data="file"), TypeError, "calib_data is a str; a DataLoader"),
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=small_net()), TypeError, "calib_data is a HybridSequential"),
-    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=lambda: 5), TypeError, r"calib_data\(\) gives a int; an iterable"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=lambda: 5), TypeError, r"calib_data\(\) gives a int"),
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=["a"]), TypeError, "batch 0 of calib_data has a str; arrays"),
     (lambda q: q.quantize_net(small_net(), data_shapes=(1, 3, 8, 8)), TypeError, r"data_shapes is \(1, 3, 8, 8\); a list with a shape"),
-    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], quantize_mode="half"), ValueError, "quantize_mode 'half'; accepted"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], quantize_mode="half"), ValueError, "quantize_mode 'half'"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_examples="5"), TypeError, "num_calib_examples is a str"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_batches=0), ValueError, "num_calib_batches is 0; an int"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=print), TypeError, "logger is a builtin_function"),

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace nn {
@@ -198,16 +198,6 @@ uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
 }
 
 }  // namespace
-
-static std::atomic<int64_t> g_kept_bytes{0};
-
-int64_t KeptWeightBytes() { return g_kept_bytes.load(std::memory_order_relaxed); }
-
-void KeptBytes::Set(size_t bytes) {
-  const int64_t before = bytes_;
-  bytes_ = static_cast<int64_t>(bytes);
-  g_kept_bytes.fetch_add(bytes_ - before, std::memory_order_relaxed);
-}
 
 bool KeepsWeights(const KernelArgs& args, int weight_input) {
   return args.state && !args.is_train && weight_input >= 0 && weight_input < args.in_versions.size();

@@ -14,23 +14,6 @@
 namespace mxnet {
 namespace nn {
 
-/* Bytes of weights that plans of this process hold in their kernels' forms, oneDNN's among them. */
-int64_t KeptWeightBytes();
-
-/* Counts for KeptWeightBytes while it lives. */
-class KeptBytes {
- public:
-  KeptBytes() = default;
-  explicit KeptBytes(size_t bytes) { Set(bytes); }
-  ~KeptBytes() { Set(0); }
-  KeptBytes(const KeptBytes&) = delete;
-  KeptBytes& operator=(const KeptBytes&) = delete;
-  void Set(size_t bytes);
-
- private:
-  int64_t bytes_ = 0;
-};
-
 /* Are derived weights kept between calls? Else (training, no state, unknown version) they are made
  * in workspace memory for each. */
 bool KeepsWeights(const KernelArgs& args, int weight_input);

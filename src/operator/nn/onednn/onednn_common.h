@@ -18,7 +18,7 @@
 #include "base/ran.h"
 #include "mxnet/kernel_args.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace nn {
