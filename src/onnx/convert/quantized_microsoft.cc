@@ -167,8 +167,8 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
 
 namespace {
 
-/* Scale or zero point of W or R (directions, rows, columns): one for each direction or column; kNone
- * where it has another size. */
+/* Scale or zero point of W or R (directions, rows, columns): one for each direction or column;
+ * kNone where it has another size. */
 Value OfColumns(const Call& c, const Value& v, const Value& weight) {
   const int64_t directions = weight.shape()[0], columns = weight.shape()[2];
   if (v.size() == directions) return c.Reshape(v, Shape{directions});

@@ -11,8 +11,8 @@ namespace mxnet {
 namespace quantized {
 
 /*
- * A matrix (k, n) in panels of kPanelColumns columns: [panel][k / kPanelRows][column][row]. Rows and
- * columns that it has not are zeros.
+ * A matrix (k, n) in panels of kPanelColumns columns: [panel][k / kPanelRows][column][row]. Rows
+ * and columns that it has not are zeros.
  */
 constexpr int64_t kPanelColumns = 16, kPanelRows = 4;
 constexpr int64_t kPanelsTogether = 4;  // whole multiples of these are the fastest

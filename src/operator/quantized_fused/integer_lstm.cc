@@ -1,5 +1,5 @@
-// _integer_lstm: LSTM layers whose weights are 8-bit integers. Data and states are rounded to 8 bits
-// row by row, by their own range, as they come.
+// _integer_lstm: LSTM layers whose weights are 8-bit integers. Data and states are rounded to 8
+// bits row by row, by their own range, as they come.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
