@@ -30,10 +30,10 @@ struct Event {
   int32_t dev_id;
   int64_t begin, end;  // nanoseconds of Now(); moments have end == begin
   const void* what;    // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
-  uint64_t id;         // memory: address; task, frame: number of this use; bulk: operators; operator, work: Label of who called for it, or 0
-  uint64_t bytes;      // memory: asked for; counter: value
-  uint64_t rounded;    // memory: taken
-  uint64_t total;      // memory: used or held afterwards
+  uint64_t id;       // memory: address; task, frame: number of this use; bulk: operators; operator, work: Label of who called for it, or 0
+  uint64_t bytes;    // memory: asked for; counter: value
+  uint64_t rounded;  // memory: taken
+  uint64_t total;    // memory: used or held afterwards
 };
 
 /* The category of what custom operators do, as of 1.9.1. */
@@ -87,9 +87,9 @@ class ThreadLog {
  * thread-local objects). */
 struct ThreadState {
   ThreadLog* log = nullptr;
-  uint32_t seen = 0;             // operators: see NameScope::kWork
-  const Label* label = nullptr;  // who allocations count for
-  const Label* scope = nullptr;  // of SetMemoryScope
+  uint32_t seen = 0;                  // operators: see NameScope::kWork
+  const Label* label = nullptr;       // who allocations count for
+  const Label* scope = nullptr;       // of SetMemoryScope
   const Label* called_for = nullptr;  // see called_for.h
   bool ended = false;
 };
