@@ -167,8 +167,8 @@ struct Op {
   Engine::SyncFn sync;
   Engine::AsyncFn async;
   std::unique_ptr<struct BulkBody> bulk;
-  PendingWait* wait = nullptr;    // kWait: signalled when granted
-  NaiveCaller* caller = nullptr;  // NaiveEngine: the thread that runs it
+  PendingWait* wait = nullptr;                  // kWait: signalled when granted
+  NaiveCaller* caller = nullptr;                // NaiveEngine: the thread that runs it
   const profiler::Label* called_for = nullptr;  // profiler/called_for.h
   std::string site;
 

@@ -88,9 +88,9 @@ class ThreadLog {
  * thread-local objects). */
 struct ThreadState {
   ThreadLog* log = nullptr;
-  uint32_t seen = 0;             // operators: see NameScope::kWork
-  const Label* label = nullptr;  // who allocations count for
-  const Label* scope = nullptr;  // of SetMemoryScope
+  uint32_t seen = 0;                  // operators: see NameScope::kWork
+  const Label* label = nullptr;       // who allocations count for
+  const Label* scope = nullptr;       // of SetMemoryScope
   const Label* called_for = nullptr;  // see called_for.h
   bool ended = false;
 };

@@ -153,10 +153,9 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
     }
     case Type::kWork:
     case Type::kApi:
-      complete(prefix + JsonEscape(static_cast<const char*>(e.what)),
-               e.type == Type::kApi ? "MXNET_C_API"
-               : caller             ? kCustomOperator
-                                    : "operator");
+      complete(prefix + JsonEscape(static_cast<const char*>(e.what)), e.type == Type::kApi ? "MXNET_C_API"
+                                                                      : caller             ? kCustomOperator
+                                                                                           : "operator");
       text_ += "}";
       break;
     case Type::kPlanBulk:

@@ -11,8 +11,8 @@ namespace mxnet {
 
 /* For a call of so many floating-point operations whose caller has `threads`. */
 MXNET_DLL int LibraryTeam(double flops, int threads);
-/* libgomp ends the process where it gets no threads: may a team of so many be opened here, now? False
- * for good where once none could be started. */
+/* libgomp ends the process where it gets no threads: may a team of so many be opened here, now?
+ * False for good where once none could be started. */
 bool OpenMPCanStart(int threads);
 inline int LibraryTeam(double flops) { return LibraryTeam(flops, OmpThreadsForFlops(flops)); }
 

@@ -94,7 +94,8 @@ bool OpenMPCanStart(int threads) {
     if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
     t_asked = threads;
   }
-  // A smaller team in between, which libraries open as they like, has ended threads: these come anew.
+  // A smaller team in between, which libraries open as they like, has ended threads: these come
+  // anew.
   return g_can_start.load(std::memory_order_relaxed) && HasRoomForThreads(threads - 1);
 }
 

@@ -37,7 +37,8 @@ struct Rest {
     for (;;) {
       changed.wait(lock, [this] { return wanted; });
       lock.unlock();
-      // Asked each time, for the threads are new ones; where there are none libgomp ends the process.
+      // Asked each time, for the threads are new ones; where there are none libgomp ends the
+      // process.
       const int threads = ThreadsCanStart(omp_get_num_procs()) ? omp_get_num_procs() + 1 : 1;
 #pragma omp parallel num_threads(threads)
       if (omp_get_thread_num() != 0) SetThreadName("mx-omp-rest");

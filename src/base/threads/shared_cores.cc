@@ -135,9 +135,7 @@ struct Watch {
     return *watch;
   }
 
-  static bool Told(const char* name, const char* value) {
-    return strcasecmp(ForeignText(name).c_str(), value) == 0;
-  }
+  static bool Told(const char* name, const char* value) { return strcasecmp(ForeignText(name).c_str(), value) == 0; }
   static bool Bound() {
     return ForeignIsSet("GOMP_CPU_AFFINITY") || (!ForeignText("OMP_PROC_BIND").empty() && !Told("OMP_PROC_BIND", "false"));
   }

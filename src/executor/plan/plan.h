@@ -117,7 +117,7 @@ class Plan : public PlanSlots, public PlanNodes {
 
   size_t constant_bytes = 0;
   TensorTypes output_types;
-  TensorTypes grad_types;  // by input; unknown where no gradient is wanted
+  TensorTypes grad_types;      // by input; unknown where no gradient is wanted
   StorageTypes head_storages;  // by output: of its head gradient; kUndefined is dense
   std::vector<OpReq> grad_req;
   std::vector<char> per_call;  // by input

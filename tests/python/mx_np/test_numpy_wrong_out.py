@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.parametrize("module", ["", "linalg", "random"])
 @pytest.mark.parametrize("out", [[1], "x", 3, np.zeros((2, 2))], ids=["list", "text", "number", "NumPy"])
 def test_out_that_is_no_array_of_ours(module, out):
-    """Of every function that takes one: the error says so, and is none of Python's about a missing attribute."""
+    """Of every function: no error is one of Python's about an attribute that is missing."""
     owner, x = getattr(mx.np, module) if module else mx.np, mx.np.ones((2, 2))
     named = 0
     for name in sorted(dir(owner)):

@@ -121,8 +121,8 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
  * nodes without one and behind gradients that are wanted in another storage. A part of every plan,
  * before its other passes on the whole graph, which leave forms alone. `grads`: by place in
  * PassGraph::grads. `heads`: by output, variables that get its storage if some operator infers
- * storages of its own (custom ones see it then, as in 1.9.1); may be empty. Tells of what runs dense
- * unless `quiet`. Returns whether anything is sparse.
+ * storages of its own (custom ones see it then, as in 1.9.1); may be empty. Tells of what runs
+ * dense unless `quiet`. Returns whether anything is sparse.
  */
 bool ChooseStorages(PassGraph* g, VariableTypes* variables, const std::vector<StorageType>& grads, const std::vector<NodePtr>& heads,
                     bool quiet);
