@@ -9,9 +9,9 @@
 is of a process of its own, in MiB above what it had when its libraries were imported.
 
 The second table says what stays of ours, from its own files and from ONNX: pages of the file of
-weights, packed weights, the plan's arena, the rest of the pool (arrays of parameters, folded
-constants, inputs and outputs, workspace), code (of libraries, since the import, and made at run
-time), and what is left. Figures of memory do not need a quiet machine.
+weights, packed weights, the plan's arena, code (of libraries, since the import, and made at run
+time), and what else there is: inputs and outputs, workspace, parameters that no kernel packs, the
+graph. Figures of memory do not need a quiet machine.
 """
 import argparse
 import ctypes
@@ -33,7 +33,7 @@ import report  # noqa: E402
 
 CONTESTANTS = ("ours", "ours_onnx", "onnxruntime", "openvino")
 FORMS = {"float32": ("symbol.json", "net.params", "net.onnx"), "int8": (eight_bits.OWN, eight_bits.OWN_PARAMS, eight_bits.QDQ)}
-PARTS = ("file", "packed", "arena", "pool", "code", "rest")
+PARTS = ("file", "packed", "arena", "code", "other")
 
 
 def params_of(folder):
@@ -108,12 +108,10 @@ def mapped():
 
 def parts_of(stats, steady, before):
     """What stays by what it is for; `before`: what `mapped` said after the import."""
-    import mxnet as mx
     now, mib = mapped(), 1 << 20
     found = {"file": now["file"], "packed": max((plan["packed_bytes"] for plan in stats), default=0) / mib,
              "arena": sum(plan["arena_bytes"] for plan in stats) / mib, "code": now["code"] - before["code"]}
-    found["pool"] = max(0, mx.storage.stats(mx.cpu()).used_bytes / mib - found["arena"])
-    found["rest"] = steady - sum(found.values())
+    found["other"] = steady - sum(found.values())
     return found
 
 
