@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/threads/omp.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/rnn/rnn_kernels.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized_fused/byte_panels.h"

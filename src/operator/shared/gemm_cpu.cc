@@ -73,8 +73,8 @@ const std::string* const g_python_gave = [] {
   return ForeignIsSet(kName) ? new std::string(ForeignText(kName)) : nullptr;
 }();
 
-// What OpenBLAS takes for each call at once, 128 MiB in Debian and 32 MiB in the wheel, and a thread
-// with its stack. Where there is less it asks for ever.
+// What OpenBLAS takes for each call at once, 128 MiB in Debian and 32 MiB in the wheel, and a
+// thread with its stack. Where there is less it asks for ever.
 constexpr size_t kBlasBuffer = size_t{129} << 20, kBlasThread = size_t{16} << 20;
 std::atomic<int> g_calls{0}, g_buffers{0};  // now; for how many at once there are buffers, for they are kept
 
@@ -176,8 +176,8 @@ bool OwnProduct(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, 
 
 void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
           float beta, float* c, int64_t ldc) {
-  // OpenBLAS is 1.1 to 1.7 times as fast for small products (Zen 4), on one thread, and makes no code
-  // for them.
+  // OpenBLAS is 1.1 to 1.7 times as fast for small products (Zen 4), on one thread, and makes no
+  // code for them.
   constexpr double kSmall = 1 << 18;  // multiplications
   const bool small = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= kSmall;
   if (!small && Env::Get().onednn_enabled &&

@@ -31,8 +31,8 @@ bool Sgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const
   static const RanAt level = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core ? RanAt::kAvx512
                              : dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx2      ? RanAt::kAvx2
                                                                                          : RanAt::kBaseline;
-  // It makes its code at the first call of a kind, on all threads, and ends the process where memory
-  // for that has gone.
+  // It makes its code at the first call of a kind, on all threads, and ends the process where
+  // memory for that has gone.
   constexpr size_t kCode = size_t{64} << 20;
   if (!HasRoomIfLimited(kCode)) return false;
   OmpScope threads(LibraryTeam(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));

@@ -97,7 +97,8 @@ def test_inputs_and_weights_that_are_outputs():
 def test_loops_and_branches():
     info = helper.make_tensor_value_info
     body = helper.make_graph(
-        [helper.make_node("Mul", ["s", "c"], ["t"]), helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Identity", ["t"], ["u"])],
+        [helper.make_node("Mul", ["s", "c"], ["t"]), helper.make_node("Identity", ["go"], ["on"]),
+         helper.make_node("Identity", ["t"], ["u"])],
         "body", [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("s", HALF, [2])],
         [info("on", TensorProto.BOOL, []), info("t", HALF, [2]), info("u", HALF, [2])])
     then = helper.make_graph([helper.make_node("Neg", ["r"], ["a"])], "then", [], [info("a", HALF, [2])])

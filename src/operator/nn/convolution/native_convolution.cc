@@ -6,8 +6,8 @@
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/convolution/tap_products.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/small_m_gemm.h"
@@ -53,14 +53,14 @@ bool IsDense(const ConvCall& call) {
 // Derived weights differ with the method and the vectors' length.
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
-/* With weights that are packed once. False: they are not kept, or so large that they would lie there
- * twice while they are packed and few rows read them as fast as they are. */
+/* With weights that are packed once. False: they are not kept, or so large that they would lie
+ * there twice while they are packed and few rows read them as fast as they are. */
 bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
   constexpr int64_t kLarge = 16 << 20;  // elements
   if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
   if (call.n * call.k > kLarge && IsSmallMGemm(call.m, call.n, call.k)) return false;
-  // Also for a few rows: it is faster than reading weights as they lie, plans for any number of rows
-  // share the packed ones, and the vector library would make code for each number (5 ms).
+  // Also for a few rows: it is faster than reading weights as they lie, plans for any number of
+  // rows share the packed ones, and the vector library would make code for each number (5 ms).
   const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
                                     [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
   Ran("packed GEMM");

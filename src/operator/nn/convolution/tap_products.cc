@@ -6,7 +6,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/threads/omp.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {

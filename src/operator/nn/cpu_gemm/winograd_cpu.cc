@@ -8,7 +8,7 @@
 #include "base/threads/omp.h"
 #include "base/threads/shared_items.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"
 
 namespace mxnet {

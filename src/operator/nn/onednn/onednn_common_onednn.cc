@@ -13,7 +13,7 @@
 #include "base/ran.h"
 #include "base/room.h"
 #include "mxnet/env.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/onednn/onednn_common.h"
 
 namespace mxnet {

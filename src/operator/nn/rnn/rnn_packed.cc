@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "mxnet/env.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/rnn/rnn_layers.h"
 #include "operator/shared/panel_gemm.h"
 

@@ -1,4 +1,4 @@
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 
 #include <sys/mman.h>
 
