@@ -54,8 +54,8 @@ const std::string* const g_python_gave = [] {
   return ForeignIsSet(kName) ? new std::string(ForeignText(kName)) : nullptr;
 }();
 
-// What OpenBLAS takes for each call at once, 128 MiB in Debian and 32 MiB in the wheel, and a thread
-// with its stack. Where there is less it asks for ever.
+// What OpenBLAS takes for each call at once, 128 MiB in Debian and 32 MiB in the wheel, and a
+// thread with its stack. Where there is less it asks for ever.
 constexpr size_t kBlasBuffer = size_t{129} << 20, kBlasThread = size_t{16} << 20;
 std::atomic<int> g_calls{0}, g_buffers{0};  // now; for how many at once there are buffers, for they are kept
 

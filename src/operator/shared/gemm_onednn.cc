@@ -27,8 +27,8 @@ int64_t RowsOfACall(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t l
 
 bool Sgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
            float beta, float* c, int64_t ldc) {
-  // It makes its code at the first call of a kind, on all threads, and ends the process where memory
-  // for that has gone.
+  // It makes its code at the first call of a kind, on all threads, and ends the process where
+  // memory for that has gone.
   constexpr size_t kCode = size_t{64} << 20;
   if (!HasRoomIfLimited(kCode)) return false;
   OmpScope threads(LibraryTeam(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
