@@ -8,6 +8,22 @@ import sys
 import pytest
 
 SMALL = "import mxnet as mx\nprint(float((mx.nd.ones((2, 2)) + 1).asnumpy().sum()))"
+TRAINED = """
+import mxnet as mx
+from mxnet import autograd, gluon
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Conv2D(16, 3, activation='relu'), gluon.nn.MaxPool2D(), gluon.nn.Conv2D(32, 3), gluon.nn.Dense(128), gluon.nn.Dense(10))
+net.initialize()
+net.hybridize(static_alloc=True)
+trainer, x = gluon.Trainer(net.collect_params(), 'adam'), mx.nd.random.uniform(shape=(64, 3, 32, 32))
+for i in range(4):
+    with autograd.record():
+        loss = net(x).square().mean()
+    loss.backward()
+    trainer.step(64)
+a = mx.nd.random.uniform(shape=(700, 700))
+print(mx.nd.dot(a, a).asnumpy().shape)
+"""
 ENVIRONMENT = """
 import os
 import mxnet as mx
@@ -26,6 +42,19 @@ def test_a_program_ends_with_little_address_space(megabytes):
     done = subprocess.run([sys.executable, "-c", SMALL], capture_output=True, text=True, timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     assert done.returncode == 0 and done.stdout == "8.0\n" or "MemoryError" in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("megabytes", [384, 555, 717])
+def test_teams_are_opened_where_there_is_memory_for_their_threads(megabytes):
+    """libgomp ended the process ("Thread creation failed"), as did oneDNN's products of matrices: a
+    smaller team in between ends threads, and the next team makes them anew."""
+    limit = megabytes << 20
+    done = subprocess.run([sys.executable, "-c", TRAINED], capture_output=True, text=True, timeout=100,
+                          env={**os.environ, "OMP_NUM_THREADS": "4"},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert done.returncode == 0 and "(700, 700)" in done.stdout or "MemoryError" in done.stderr or "memory" in done.stderr, done.stderr
+    assert done.returncode in (0, 1) and "libgomp" not in done.stderr, done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
