@@ -199,9 +199,9 @@ LOADERS = {"score": {"mxnet": score_mxnet, "torch": score_torch, "onnxruntime": 
 def export_onnx(folder):
     """net.onnx with a free first dimension "batch"."""
     import torch
-    from networks import NETWORKS, examples
+    from networks import ALL, examples
     with open(os.path.join(folder, "meta.json")) as f:
-        network = NETWORKS[json.load(f)["name"]]
+        network = ALL[json.load(f)["name"]]
     x = torch.from_numpy(examples(network, 2))
     path = os.path.join(folder, "net.onnx")
     program = torch.onnx.export(torch_module(folder).eval(), (x,), dynamo=True,

@@ -45,6 +45,12 @@ NETWORKS = {
     "mobilenet_v2": Network("MobileNetV2", _zoo("mobilenet_v2_1_0"), IMAGE),
     "bert_base": Network("BERT-base", _ours("bert", "bert_base"), (128,), 30522),
 }
+# Two more, whose memory is compared.
+MORE = {
+    "resnet18": Network("ResNet-18", _zoo("resnet18_v1"), IMAGE),
+    "densenet121": Network("DenseNet-121", _zoo("densenet121"), IMAGE),
+}
+ALL = collections.ChainMap(NETWORKS, MORE)
 
 
 def examples(network, batch):
@@ -127,7 +133,7 @@ def flops(mx, text, shape):
 def prepare(name, cache):
     """The folder of the network, made if it is not there yet."""
     import mxnet as mx
-    network = NETWORKS[name]
+    network = ALL[name]
     net = network.build()
     text = net(mx.sym.var("data")).tojson()
     digest = hashlib.sha256(f"{VERSION} {network.shape} {text}".encode()).hexdigest()[:12]

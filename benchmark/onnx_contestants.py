@@ -1,6 +1,5 @@
 """A contestant of onnx_race.py: one runtime with one model in a process of its own."""
 import argparse
-import ctypes
 import os
 import sys
 import time
@@ -14,8 +13,8 @@ LEVELS = ("avx512", "avx2")
 
 
 def environment(name, level, env):
-    """What holds a contestant to a level. Ours has a function for its own kernels besides, and
-    onnxruntime has no such switch: its kernels take what the processor has."""
+    """What holds a contestant to a level. onnxruntime has no such switch: its kernels take what
+    the processor has."""
     return dict(env, ONEDNN_MAX_CPU_ISA="AVX2") if level == "avx2" and name != "onnxruntime" else env
 
 
@@ -29,16 +28,15 @@ class Runtime:
 
 def ours(path, feed, args):
     import mxnet as mx
-    if args.level == "avx2":
-        v3 = 3   # of CpuLevel, in src/base/cpu_dispatch.h
-        getattr(mx.base._LIB, "_ZN5mxnet11CapCpuLevelENS_8CpuLevelE")(ctypes.c_int(v3))
+    if path.endswith("-symbol.json"):
+        return own(path, feed)
     arrays = {}
 
     def takes(values):
         arrays.clear()
         arrays.update({k: mx.nd.array(v, dtype=v.dtype) for k, v in values.items()})
     model = mx.onnx.load(path)
-    takes(feed)
+    takes(named(feed, [i.name for i in model.inputs]))
 
     def call():
         results = model.run(arrays)
@@ -48,12 +46,34 @@ def ours(path, feed, args):
     return Runtime(call, lambda: [y.asnumpy() for y in call().values()], takes)
 
 
+def own(path, feed):
+    """This library's own files, of one input."""
+    import mxnet as mx
+    with open(path) as f:
+        net = mx.gluon.SymbolBlock(mx.sym.load_json(f.read()), [mx.sym.var("data")])
+    net.load_parameters(path[:-len("-symbol.json")] + ".params", cast_dtype=True, dtype_source="saved")
+    net.hybridize(static_alloc=True, static_shape=True)
+    x = mx.nd.array(next(iter(feed.values())))
+
+    def call():
+        y = net(x)
+        y.wait_to_read()
+        return y
+    return Runtime(call, lambda: [call().asnumpy()])
+
+
+def named(feed, names):
+    """The arrays by the names of a file that calls its only input otherwise."""
+    return dict(zip(names, feed.values())) if len(feed) == len(names) == 1 else feed
+
+
 def onnxruntime(path, feed, args):
     import onnxruntime as ort
     options = ort.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = args.threads, 1
     options.log_severity_level = 3
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    feed = named(feed, [i.name for i in session.get_inputs()])
     holder = [feed]
 
     def call():
@@ -72,6 +92,7 @@ def openvino(path, feed, args):
     if not args.half:
         settings["INFERENCE_PRECISION_HINT"] = "f32"
     model = core.read_model(path)
+    feed = named(feed, [i.get_any_name() for i in model.inputs])
     try:
         model.reshape({k: list(v.shape) for k, v in feed.items()})
         request = core.compile_model(model, "CPU", settings).create_infer_request()

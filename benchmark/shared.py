@@ -1,7 +1,9 @@
 """Training and inference on cores that other processes use, and under a quota of processor time,
-beside the original and PyTorch; this library and PyTorch also with one thread.
+beside the original and PyTorch; this library and PyTorch also with one thread. Whole networks also
+beside ONNX Runtime and OpenVINO.
 
 ./dev bench shared [--oracle python of 1.9.1] [--torch python of PyTorch] [--base other libmxnet.so]
+                   [--peers python of PyTorch, onnx, ONNX Runtime and OpenVINO]
                    [--neighbours 0 2 4] [--quotas 1 1.5] [--rounds 5] [--slice 0.5]
                    [--only program ...] [--json file]
 
@@ -10,7 +12,7 @@ or v1 `cpu`), which a user who may write there makes; elsewhere one line says th
 left out. Nobody else is given a setting: each contestant chooses its own threads. Contestants take
 turns, so each meets the same neighbours alone, and all compute the same (shared_programs.py), which
 is checked. Figures: milliseconds a call, median over rounds; then how many times faster this
-library is than 1.9.1 and PyTorch, the median over rounds of the quotients."""
+library is than each other, the median over rounds of the quotients."""
 import argparse
 import os
 import statistics
@@ -22,17 +24,19 @@ import numpy as np
 
 import report
 from alternate import Contestant, Failed, alternate, answers, die_with_parent, environments, ratio, repeat, serve
-from shared_programs import PROGRAMS
+from shared_programs import NETWORKS, PROGRAMS, program_of
 
 BUSY = "x = 0\nwhile True: x += 1"
-OTHERS = ("1.9.1", "torch")   # whom this library is compared with
+OTHERS = ("1.9.1", "torch", "onnxruntime", "openvino")   # whom this library is compared with
+NAMES = (*PROGRAMS, *NETWORKS)
 
 
 def contestant(kind, only):
-    """Serves the programs with mxnet, this library's or 1.9.1's, or with torch."""
+    """Serves the programs that a framework has: mxnet, this library's or 1.9.1's, torch,
+    onnxruntime or openvino."""
     send = answers()
     module = __import__(kind)
-    made = {name: entry[kind == "torch"](module) for name, entry in PROGRAMS.items() if not only or name in only}
+    made = {name: program(module) for name in only if (program := program_of(kind, name)[0])}
     for run, _ in made.values():
         repeat(run)(2)
     serve(send, {name: repeat(run) for name, (run, _) in made.items()},
@@ -50,6 +54,8 @@ def entries(args):
     if args.torch:
         found["torch"] = args.torch, "torch", plain
         found["torch, 1 thread"] = args.torch, "torch", dict(plain, OMP_NUM_THREADS="1")
+    if args.peers and any(name in NETWORKS for name in args.only):
+        found.update({name: (args.peers, name, plain) for name in ("onnxruntime", "openvino")})
     return found
 
 
@@ -58,7 +64,7 @@ def check(contestants):
     first = contestants[0]
     for c in contestants[1:]:
         for name, expected in first.info["numbers"].items():
-            got = c.info["numbers"][name]
+            got = c.info["numbers"].get(name, expected)   # not everybody has all programs
             if len(got) != len(expected) or not np.allclose(got, expected, rtol=2e-3, atol=1e-6):
                 raise Failed(f"{name}: {c.name} computes {got}, {first.name} {expected}")
 
@@ -117,6 +123,14 @@ def leave(groups):
                 f.write(str(os.getpid()))
 
 
+def make_networks(args):
+    """The files of the networks that are asked for, before anybody looks for them."""
+    for name in args.only:
+        if name in NETWORKS:
+            import shared_networks
+            shared_networks.made(NETWORKS[name], args.peers or args.torch)
+
+
 def measure(args, neighbours, quota):
     """program -> contestant -> seconds a call in each round; None where no control group can be
     made"""
@@ -124,17 +138,18 @@ def measure(args, neighbours, quota):
     here = open("/proc/self/cgroup").read()
     if group and not group.enter():   # what is started from here on is in the group
         return None
+    make_networks(args)
     contestants, busy = [], []
     try:
         for name, (python, module, env) in entries(args).items():
-            contestants.append(Contestant(name, python, __file__, [module, *(args.only or [])], env))
+            contestants.append(Contestant(name, python, __file__, [module, *args.only], env))
             contestants[-1].ready()
         check(contestants)
         busy = [subprocess.Popen([sys.executable, "-c", BUSY], preexec_fn=die_with_parent) for _ in range(neighbours)]
         calls = {}
-        for w in args.only or PROGRAMS:
-            few = PROGRAMS[w][2]
-            calls[w] = {c.name: max(1, round(args.slice / c.time(w, few)[0])) for c in contestants}
+        for w in args.only:
+            few = program_of("mxnet", w)[1]
+            calls[w] = {c.name: max(1, round(args.slice / c.time(w, few)[0])) for c in contestants if w in c.info["numbers"]}
         # Under a quota nobody pays for what the one before used: the next slice begins with a new
         # period.
         return alternate(contestants, calls, args.rounds, step=lambda: time.sleep(2 * PERIOD if group else 0))
@@ -160,13 +175,15 @@ def main():
     parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
     parser.add_argument("--torch", help="interpreter with torch")
     parser.add_argument("--base", help="another libmxnet.so to compare with")
-    parser.add_argument("--only", nargs="*", choices=PROGRAMS, help="these programs")
+    parser.add_argument("--peers", help="interpreter with torch, onnx, onnxruntime and openvino, for the networks")
+    parser.add_argument("--only", nargs="*", choices=NAMES, help="these programs")
     parser.add_argument("--json", help="file for the figures")
     parser.add_argument("--contestant", nargs="+", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
         contestant(args.contestant[0], args.contestant[1:])
         return
+    args.only = args.only or list(NAMES)
     names = list(entries(args))
     others = [n for n in names if n in OTHERS]
     columns = ["load", "program", *(f"{n}, ms" for n in names), *(f"{n} ÷ ours" for n in others)]
@@ -182,10 +199,11 @@ def main():
         load = f"quota of {quota:g}" if quota else f"{neighbours} neighbours"
         for w, times in (rows or {}).items():
             medians = {n: 1e3 * statistics.median(t) for n, t in times.items()}
-            ratios = {n: ratio(times, n, "ours") for n in others}
+            ratios = {n: ratio(times, n, "ours") for n in others if n in times}
             figures.append({"load": load, "program": w, "ms": medians, "over ours": ratios})
-            print(f"| {load} | {w} | "
-                  f"{' | '.join([f'{t:.1f}' for t in medians.values()] + [f'{r:.2f}' for r in ratios.values()])} |", flush=True)
+            cells = [f"{medians[n]:.1f}" if n in medians else "-" for n in names]
+            cells += [f"{ratios[n]:.2f}" if n in ratios else "-" for n in others]
+            print(f"| {load} | {w} | {' | '.join(cells)} |", flush=True)
     for quota in left_out:
         print(f"\nquota of {quota:g}: left out, no control group of processor time can be made here")
     if args.json:

@@ -189,3 +189,15 @@ def torch_eager(torch):
 PROGRAMS = {"small CNN, step": (small_cnn, torch_small_cnn, 20), "LeNet, epoch": (lenet_fit, torch_lenet, 1),
             "wide CNN, step": (wide_cnn, torch_wide_cnn, 1), "16 dense layers": (dense_inference, torch_dense, 40),
             "20 eager operators": (eager, torch_eager, 40)}
+# name -> a network of networks.py, whose inference ONNX Runtime and OpenVINO compute, too
+NETWORKS = {"ResNet-50, inference": "resnet50", "BERT-base, inference": "bert_base"}
+
+
+def program_of(kind, name):
+    """The program for a framework, or None where it has none; and the calls of the first slice."""
+    if name in PROGRAMS:
+        of_mxnet, of_torch, calls = PROGRAMS[name]
+        return {"mxnet": of_mxnet, "torch": of_torch}.get(kind), calls
+    import shared_networks
+    of_mxnet, of_torch, others = shared_networks.programs(NETWORKS[name])
+    return {"mxnet": of_mxnet, "torch": of_torch, **others}.get(kind), 2

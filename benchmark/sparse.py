@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Time of operators on sparse arrays on the CPU against 1.9.1's, SciPy's and PyTorch's, in turn.
+"""Time of operators on sparse arrays against 1.9.1's, SciPy's and PyTorch's, in turn.
 
     ./dev bench sparse [--oracle PYTHON] [--scipy PYTHON] [--torch PYTHON] [--parts dot,rows]
-    [--only NAME,...] [--large] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
+    [--only NAME,...] [--large] [--rounds N] [--below RATIO] [--clock cpu] [--ctx gpu]
+    [--json FILE]
 
 `dot`: a csr matrix, or its transpose, times a dense one; a name has the density in percent and the
 number of columns. `rows`: sums of row_sparse arrays. Printed: median microseconds, and how many
 times faster this library is than each (above 1: faster). --large adds matrices of a million rows.
 All use all processors as they see fit (OMP_NUM_THREADS for others), or with --clock cpu one each.
+With --ctx gpu this library and PyTorch compute on the first GPU; it takes a build with CUDA.
 """
 import argparse
 import functools
 import sys
 
+import numpy as np
 import report
 from alternate import add_clock, answers, environments, printed, race, serve
 
@@ -41,7 +44,6 @@ PARTS = {"dot": dots, "rows": lambda large: sums()}
 
 def random_csr(rows, columns, percent):
     """(values, columns, ends of rows), about evenly filled."""
-    import numpy as np
     rng = np.random.default_rng(0)
     counts = rng.poisson(columns * percent / 100, rows)
     ends = np.concatenate([[0], np.cumsum(counts)]).astype("int64")
@@ -51,8 +53,23 @@ def random_csr(rows, columns, percent):
     return rng.standard_normal(ends[-1]).astype("float32"), index, ends
 
 
+def torch_on(device):
+    """PyTorch, where its tensors are, and what waits for them."""
+    import torch
+    if device == "gpu":
+        return torch, torch.device("cuda"), torch.cuda.synchronize
+    return torch, torch.device("cpu"), lambda: None
+
+
+def mxnet_on(device):
+    """This library or 1.9.1, with a default context."""
+    import mxnet as mx
+    mx.Context._default_ctx.value = mx.gpu(0) if device == "gpu" else mx.cpu(0)
+    return mx
+
+
 @functools.lru_cache(maxsize=None)
-def matrix_of(kind, rows, inner, percent):
+def matrix_of(kind, device, rows, inner, percent):
     """The same matrix in a library."""
     values, index, ends = random_csr(rows, inner, percent)
     if kind == "scipy":
@@ -60,42 +77,40 @@ def matrix_of(kind, rows, inner, percent):
         return scipy.sparse.csr_matrix((values, index.astype("int32"), ends.astype("int32")),
                                        shape=(rows, inner))
     if kind == "torch":
-        import torch
+        torch, place, _ = torch_on(device)
         return torch.sparse_csr_tensor(torch.tensor(ends), torch.tensor(index),
-                                       torch.tensor(values), (rows, inner))
-    import mxnet as mx
+                                       torch.tensor(values), (rows, inner)).to(place)
+    mx = mxnet_on(device)
     return mx.nd.sparse.csr_matrix((values, index, ends), shape=(rows, inner))
 
 
-def dot_call(kind, rows, inner, percent, columns, transposed):
+def dot_call(kind, device, rows, inner, percent, columns, transposed):
     """A function of nothing that computes one product, and what waits for it."""
-    import numpy as np
-    matrix = matrix_of(kind, rows, inner, percent)
+    matrix = matrix_of(kind, device, rows, inner, percent)
     right = np.ones((rows if transposed else inner, columns), "float32")
     if kind == "scipy":
         return (lambda: matrix.T @ right) if transposed else (lambda: matrix @ right), lambda: None
     if kind == "torch":
-        import torch
-        matrix, right = matrix.t() if transposed else matrix, torch.tensor(right)
-        return (lambda: matrix @ right), lambda: None
-    import mxnet as mx
+        torch, place, wait = torch_on(device)
+        matrix, right = matrix.t() if transposed else matrix, torch.tensor(right, device=place)
+        return (lambda: matrix @ right), wait
+    mx = mxnet_on(device)
     right = mx.nd.array(right)
     return (lambda: mx.nd.dot(matrix, right, transpose_a=transposed,
                               forward_stype="default")), mx.nd.waitall
 
 
-def rows_call(kind, count, rows, columns, share):
+def rows_call(kind, device, count, rows, columns, share):
     """The same of one sum of row_sparse arrays."""
-    import numpy as np
     rng = np.random.default_rng(0)
     stored = [np.flatnonzero(rng.random(rows) < share) for _ in range(count)]
     values = [rng.standard_normal((len(s), columns)).astype("float32") for s in stored]
     if kind == "torch":
-        import torch
+        torch, place, wait = torch_on(device)
         arrays = [torch.sparse_coo_tensor(torch.tensor(s[None]), torch.tensor(v), (rows, columns))
-                  .coalesce() for s, v in zip(stored, values)]
-        return (lambda: sum(arrays[1:], arrays[0]).coalesce()), lambda: None
-    import mxnet as mx
+                  .to(place).coalesce() for s, v in zip(stored, values)]
+        return (lambda: sum(arrays[1:], arrays[0]).coalesce()), wait
+    mx = mxnet_on(device)
     arrays = [mx.nd.sparse.row_sparse_array((v, s), shape=(rows, columns))
               for s, v in zip(stored, values)]
     if count == 2:
@@ -103,12 +118,12 @@ def rows_call(kind, count, rows, columns, share):
     return (lambda: mx.nd.add_n(*arrays)), mx.nd.waitall
 
 
-def contestant(kind, part, large):
+def contestant(kind, part, large, device):
     """Serves the cases that it can compute; arrays are made when a case is first asked for."""
     workloads = {}
     make = dot_call if part == "dot" else rows_call
     for name, sizes in PARTS[part](large == "1").items():
-        made = functools.lru_cache(maxsize=None)(functools.partial(make, kind, *sizes))
+        made = functools.lru_cache(maxsize=None)(functools.partial(make, kind, device, *sizes))
 
         def run(calls, made=made):
             call, wait = made()
@@ -131,8 +146,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--below", type=float, default=float("inf"))
     parser.add_argument("--json", help="file for the figures")
+    parser.add_argument("--ctx", choices=("cpu", "gpu"), default="cpu")
     add_clock(parser)
-    parser.add_argument("--contestant", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--contestant", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
         return contestant(*args.contestant)
@@ -142,17 +158,19 @@ def main():
     ours, plain = environments(args.clock, awake=True)
     runs = {"ours": (sys.executable, ours)}
     runs.update({n: (python, plain) for n, python in
-                 (("1.9.1", args.oracle), ("scipy", args.scipy), ("torch", args.torch)) if python})
+                 (("1.9.1", args.oracle), ("scipy", args.scipy), ("torch", args.torch))
+                 if python and (args.ctx == "cpu" or n == "torch")})
     only = args.only.split(",") if args.only else None
     figures = {}
     for part in args.parts.split(","):
         names = [n for n in PARTS[part](args.large) if not only or n in only]
         takers = {n: r for n, r in runs.items() if (n, part) != ("scipy", "rows")}
-        times = race(takers, __file__, lambda n: [n, part, str(int(args.large))],   # noqa: B023
+        rest = [part, str(int(args.large)), args.ctx]
+        times = race(takers, __file__, lambda n: [n, *rest],  # noqa: B023
                      names, args.rounds, args.clock)
         figures[part] = printed(part, times, list(takers)[1:], args.below)
     if args.json:
-        report.save(args.json, {"mode": "sparse", "parts": figures})
+        report.save(args.json, {"mode": "sparse", "ctx": args.ctx, "parts": figures})
 
 
 if __name__ == "__main__":

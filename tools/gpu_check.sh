@@ -142,6 +142,7 @@ if wants tests; then
     tested() { local name=$1 most=$2; shift 2; LAST=1 bench "$name" "$most" -m pytest -q "${many[@]}" --tb=short -p no:cacheprovider "$@"; }
     # users' kernels, CUDA graphs, memory shared with others; attention in one kernel; then every operator against the CPU
     tested runtime 90 "$t/old_programs/test_rtc.py" "$t/runtime/test_gpu_runtime.py"
+    tested sparse 90 "$t/sparse/test_sparse_gpu.py"
     tested attention 60 "$t/passes/test_interleaved_passes.py" "$t/passes/test_attention_dropout.py" -k "on_a_gpu or replayed"
     tested operators 420 "$t/operators/test_gpu_operators.py"
     "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
@@ -178,6 +179,7 @@ elif wants bench; then
   race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache" --models resnet50)
   bench kernels 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
   bench eager 40 "$b/eager.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/eager.json"; table eager
+  bench sparse 60 "$b/sparse.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/sparse.json"; table sparse
   if lacks tqdm; then
     note "score, train: not run, no tqdm"
   else

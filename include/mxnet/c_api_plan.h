@@ -22,5 +22,10 @@ MXNET_C_DLL int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArray
  * float32 (with a parameter: for these values), 3 inputs share the widest dtype; a loss is the
  * network's output at the same time, and true for the operator's own name, not for an alias. */
 MXNET_C_DLL int MXListOpPrecisions(const char** out_json);
+/* The processor's instructions as one JSON object: `has` (its level: "SSE4.2", "AVX2", "AVX-512"),
+ * `uses` (the level of this library's kernels), `built` (the levels that they were compiled for),
+ * `bfloat16` (whether they use the processor's products of bfloat16), `limited` (whether
+ * ONEDNN_MAX_CPU_ISA allows less than there is to have). */
+MXNET_C_DLL int MXGetCpuLevels(const char** out_json);
 
 #endif  // MXNET_C_API_PLAN_H_

@@ -89,6 +89,10 @@ MXNET_C_DLL int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDLi
 MXNET_C_DLL int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape,
                             uint32_t* out_ndim);
 
+/* The compiled plan as one JSON object (docs/explain.md), with the times of `runs` runs, node by
+ * node, on copies of what is bound; 0: none. The text lives until this thread's next call. */
+MXNET_C_DLL int MXPredExplain(PredictorHandle handle, int runs, const char** out_json);
+
 /* A callback for the result of each operator, with `monitor_all` for its inputs, too. The array
  * that it gets is the callback's to free. */
 MXNET_C_DLL int MXPredSetMonitorCallback(PredictorHandle handle, PredMonitorCallback callback, void* callback_handle, bool monitor_all);

@@ -127,6 +127,20 @@ class Predictor {
     (*this)(zeros);
   }
 
+  /* The compiled plan for these shapes as JSON (docs/explain.md), its nodes timed over `runs` runs:
+   * which implementations ran, how long they took and what the machine could do. Of an ONNX model a
+   * list of plans, those of the calls so far. */
+  std::string Explain(const std::map<std::string, std::vector<uint32_t>>& shapes, int runs = 5) const {
+    const char* text = nullptr;
+    if (onnx_) {
+      Prepare(shapes);
+      return onnx_->Explain(runs);
+    }
+    const Lease lease = state_->Take(shapes);
+    Check(MXPredExplain(lease.handle(), runs, &text));
+    return text;
+  }
+
  private:
   using Shapes = std::map<std::string, std::vector<uint32_t>>;
 

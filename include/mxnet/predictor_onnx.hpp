@@ -32,6 +32,12 @@ class OnnxNetwork {
   const std::vector<std::string>& inputs() const { return inputs_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
 
+  std::string Explain(int runs) const {
+    const char* text = nullptr;
+    Check(MXOnnxModelExplainPlans(model_, runs, &text));
+    return text;
+  }
+
   std::vector<Tensor> Run(const std::map<std::string, const Tensor*>& given) const {
     std::vector<const char*> names;
     std::vector<Owner> owners;

@@ -5,13 +5,15 @@
 The exit status is 1 if something that the package needs is missing, else 0. It also runs where the
 library cannot be loaded. Reports of errors have its output.
 """
+import ctypes
+import json
 import os
 import sys
 
 from . import _binding, base, env, libinfo, ndarray, runtime  # noqa: F401
 from ._machine import report as _machine  # noqa: F401
 from ._machine.command import run
-from ._machine.report import advice, codecs, libraries, quota  # noqa: F401
+from ._machine.report import advice, codecs, instructions, libraries, quota  # noqa: F401
 
 __all__ = ["report"]
 
@@ -22,6 +24,9 @@ def _state(found, missing):
     features = sorted(name for name, feature in runtime.Features().items() if feature.enabled)
     compiled = "_cy3" in _binding._backend.__name__
     found["library"] = {"path": path, "version": base.__version__, "features": features}
+    levels = ctypes.c_char_p()
+    base.check_call(base._LIB.MXGetCpuLevels(ctypes.byref(levels)))
+    found["instructions"] = instructions(json.loads(base.py_str(levels.value)))
     found["binding"] = f"compiled ({_binding._backend.__file__})" if compiled else "ctypes (slow calls)"
     found["threads"] = {name: env.value(name) for name in ("OMP_NUM_THREADS", "MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")}
     found["changed variables"] = {row["name"]: row["value"] for row in env.list() if row["source"] != "default"}
@@ -52,8 +57,8 @@ def report():
     Returns
     -------
     dict
-        Versions, processor, threads, GPUs, libraries, and under "missing" a list of dicts: `what`,
-        whether it is `needed`, and how to `get` it.
+        Versions, processor, its instructions and which of them are used, threads, GPUs, libraries,
+        and under "missing" a list of dicts: `what`, whether it is `needed`, and how to `get` it.
 
     Examples
     --------

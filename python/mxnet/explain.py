@@ -1,17 +1,18 @@
 """What a compiled plan is and where its time goes: as data, as text and as one self-contained page.
 
-``HybridBlock.explain()`` and ``Executor.explain()`` return an :class:`Explanation`.
+``HybridBlock.explain()``, ``Executor.explain()`` and ``Module.explain()`` return an
+:class:`Explanation`, ``mx.onnx.Model.explain()`` a :class:`ModelExplanation`.
 """
 import ctypes
 import json
 import os
 from statistics import median
 
-from ._display.explain_words import achieved, bandwidth, duration, size, tensor
+from ._display.explain_words import achieved, bandwidth, duration, implementation, judge, passes, shares, size, tensor
 from ._files.whole_files import write_file
 from .base import _LIB, c_handle_array, c_int, check_call, py_str
 
-__all__ = ["Explanation"]
+__all__ = ["Explanation", "ModelExplanation"]
 
 
 class Explanation:
@@ -26,6 +27,8 @@ class Explanation:
     >>> plan = executor.explain()
     >>> plan.timed, sorted(name for name, count, time in plan.time_by_operator())
     (True, ['FullyConnected', 'softmax'])
+    >>> [part['implementation'] for part in plan.plan['nodes'][1]['ran']]
+    ['softmax of rows']
     >>> plan.live_bytes()
     [32, 32]
     >>> '<html' in plan.html(), '<svg' in plan.svg()
@@ -38,6 +41,7 @@ class Explanation:
         for node in plan["nodes"]:
             times = node["nanoseconds"]
             node["median_ns"], node["min_ns"] = (median(times), min(times)) if times else (None, None)
+            judge(node, plan.get("machine"))
 
     @property
     def timed(self):
@@ -51,6 +55,20 @@ class Explanation:
             count, time = totals.get(node["op"], (0, 0.0))
             totals[node["op"]] = count + 1, time + (node["median_ns"] or 0.0)
         return sorted(((op, count, time) for op, (count, time) in totals.items()), key=lambda row: (-row[2], -row[1], row[0]))
+
+    def time_by_implementation(self):
+        """[(implementation, its instructions or None, nodes, nanoseconds of one run)], the dearest
+        first; a node that ran several counts under all their names together. Empty if nothing was
+        timed."""
+        totals = {}
+        for node in self.plan["nodes"]:
+            if not node["ran"] or node["constant"]:
+                continue
+            key = (" + ".join(part["implementation"] for part in node["ran"]),
+                   ", ".join(dict.fromkeys(part["level"] for part in node["ran"] if part["level"])) or None)
+            count, time = totals.get(key, (0, 0.0))
+            totals[key] = count + 1, time + (node["median_ns"] or 0.0)
+        return sorted(((*key, count, time) for key, (count, time) in totals.items()), key=lambda row: (-row[3], -row[2], row[0]))
 
     def live_bytes(self):
         """Bytes of the arena that are in use, by step."""
@@ -98,6 +116,15 @@ class Explanation:
         from ._display.html import explanation_html    # drawn seldom
         return explanation_html(self)
 
+    def _machine(self):
+        """A line on the machine's peaks, if they were measured."""
+        machine = self.plan.get("machine") or {}
+        if "gflops" not in machine:
+            return []
+        rates = ", ".join(f"{name} {rate:.0f}" for name, rate in machine["gflops"].items())
+        return [f"By implementation, at {machine['level']}; peaks of {machine['threads']} "
+                f"thread{'s' if machine['threads'] > 1 else ''}: GFLOP/s {rates}; memory {machine['gigabytes']:.0f} GB/s"]
+
     def __str__(self):
         plan, stats = self.plan, self.plan["stats"]
         lines = [f"Plan for {plan['device']}, {'training' if plan['training'] else 'inference'}: "
@@ -106,13 +133,20 @@ class Explanation:
                  f"{size(stats['unshared_bytes'])}; largest live set "
                  f"{size(stats['lower_bound_bytes'])}; "
                  f"{stats['num_inplace']} results in place; constants {size(stats['constant_bytes'])}"]
-        for p in plan["passes"]:
+        done, unchanged = passes(plan)
+        for p in done:
             lines.append(f"  {p['name']}: {p['changed']} changed, {p['nodes_before']} -> {p['nodes_after']} nodes")
+        if unchanged:
+            lines.append(f"  without a change: {', '.join(unchanged)}")
         if self.timed:
             whole = sum(t for _, _, t in self.time_by_operator())
             lines.append(f"One run {duration(whole)}, node by node" + (", by the device's clock" if plan["clock"] == "device" else ""))
             for op, count, time in self.time_by_operator()[:12]:
                 lines.append(f"  {duration(time):>10} {100 * time / whole if whole else 0:5.1f} %  {op} x {count}")
+            lines += self._machine()
+            for name, level, count, time in self.time_by_implementation()[:12]:
+                lines.append(f"  {duration(time):>10} {100 * time / whole if whole else 0:5.1f} %  "
+                             f"{name}{f' [{level}]' if level else ''} x {count}")
         lines.append("")
         phase = "forward"
         starts = {b["begin"]: i for i, b in enumerate(plan["bulks"])}
@@ -126,11 +160,48 @@ class Explanation:
             about = ""
             if node["median_ns"] is not None:
                 about = f"  {duration(node['median_ns'])}" + "".join(f", {rate:.1f} {unit}" for rate, unit in rates if rate)
+                about += "".join(f"; {words}" for words in (implementation(node), shares(node)) if words)
             constant = " (constant)" if node["constant"] else ""
             lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: "
                          f"{', '.join(map(tensor, node['inputs']))} -> "
                          f"{', '.join(map(tensor, node['outputs']))}{about}")
         return "\n".join(lines)
+
+
+class ModelExplanation(str):
+    """The plans of an ONNX model: a str, the report, with an :class:`Explanation` for each plan in
+    ``plans``, in the order in which they run.
+
+    >>> mx.explain.ModelExplanation('plan of 2 nodes').plans
+    []
+    """
+
+    plans = []
+
+    def save(self, path):
+        """Write the plans as :meth:`Explanation.save` does; of several each gets a file, with
+        ``-1``, ``-2`` and so on before the ending.
+
+        Raises
+        ------
+        ValueError
+            for another ending.
+        """
+        stem, ending = os.path.splitext(path)
+        for i, plan in enumerate(self.plans, 1):
+            plan.save(f"{stem}-{i}{ending}" if len(self.plans) > 1 else path)
+
+
+def of_onnx_model(handle, report, runs):
+    """The plans that a model has made; without a handle the report alone."""
+    if handle is None:
+        return ModelExplanation(report)
+    text = ctypes.c_char_p()
+    check_call(_LIB.MXOnnxModelExplainPlans(handle, c_int(runs, "explain"), ctypes.byref(text)))
+    plans = [Explanation(plan) for plan in json.loads(py_str(text.value))]
+    explanation = ModelExplanation("\n".join([report, *map(str, plans)]))
+    explanation.plans = plans
+    return explanation
 
 
 def of_executor(handle, runs):

@@ -1,8 +1,33 @@
 #include "base/cpu_dispatch.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "base/cpu_limit.h"
+#include "base/foreign_env.h"
 
 namespace mxnet {
+
+const CpuLimit& LimitOfCpu() {
+  static const CpuLimit limit = [] {
+    std::string word = ForeignText("ONEDNN_MAX_CPU_ISA");
+    if (word.empty()) word = ForeignText("DNNL_MAX_CPU_ISA");
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    struct Row {
+      const char* word;
+      CpuLimit limit;
+    };
+    const Row rows[] = {{"SSE41", {CpuLevel::kV2, false, false}},          {"AVX", {CpuLevel::kV2, false, false}},
+                        {"AVX2", {CpuLevel::kV3, false, false}},           {"AVX2_VNNI", {CpuLevel::kV3, true, false}},
+                        {"AVX2_VNNI_2", {CpuLevel::kV3, true, false}},     {"AVX512_CORE", {CpuLevel::kV4, false, false}},
+                        {"AVX512_CORE_VNNI", {CpuLevel::kV4, true, false}}};
+    for (const Row& row : rows)
+      if (word == row.word) return row.limit;
+    return CpuLimit();
+  }();
+  return limit;
+}
 
 #ifdef MXNET_ONE_CPU_LEVEL
 namespace {
@@ -28,16 +53,23 @@ CpuLevel DetectedCpuLevel() {
 }
 #endif
 
+namespace {
+CpuLevel Within(CpuLevel cap) {
+#ifdef MXNET_ONE_CPU_LEVEL
+  static_cast<void>(cap);
+  return DetectedCpuLevel();
+#else
+  return std::min({cap, DetectedCpuLevel(), LimitOfCpu().level});
+#endif
+}
+}  // namespace
+
 namespace detail {
-std::atomic<int> g_cpu_level{static_cast<int>(DetectedCpuLevel())};
+std::atomic<int> g_cpu_level{static_cast<int>(Within(LimitOfCpu().level))};
 }
 
 CpuLevel CapCpuLevel(CpuLevel cap) {
-#ifdef MXNET_ONE_CPU_LEVEL
-  const CpuLevel level = DetectedCpuLevel();
-#else
-  const CpuLevel level = std::min(cap, DetectedCpuLevel());
-#endif
+  const CpuLevel level = Within(cap);
   detail::g_cpu_level.store(static_cast<int>(level), std::memory_order_relaxed);
   return level;
 }

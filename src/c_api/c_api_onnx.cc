@@ -175,6 +175,14 @@ int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text) {
   API_END();
 }
 
+int MXOnnxModelExplainPlans(OnnxModelHandle handle, int runs, const char** out_json) {
+  API_BEGIN(out_json);
+  ApiStore& store = ApiStore::Get();
+  store.text = AsSession(handle)->ExplainPlans(runs);
+  *out_json = store.text.c_str();
+  API_END();
+}
+
 int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int* num_outputs,
                    OnnxValueHandle** outputs) {
   return MXOnnxModelRunInto(handle, num_inputs, names, inputs, 0, nullptr, nullptr, num_outputs, outputs);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "c_api/c_api_symbol.h"
+#include "executor/explain.h"
 #include "executor/predictor.h"
 
 using namespace mxnet;  // NOLINT
@@ -231,6 +232,12 @@ int MXPredSetMonitorCallback(PredictorHandle handle, PredMonitorCallback callbac
       callback(name, new NDArray(array), callback_handle);
     };
   AsPredictor(handle)->executor()->SetMonitor(std::move(fn), monitor_all);
+  API_END();
+}
+
+int MXPredExplain(PredictorHandle handle, int runs, const char** out_json) {
+  API_BEGIN(out_json);
+  *out_json = GiveText(ExplainExecutor(*AsPredictor(handle)->executor(), runs));
   API_END();
 }
 

@@ -4,8 +4,11 @@
 #include <map>
 #include <sstream>
 
+#include "base/cpu_dispatch.h"
+#include "executor/machine_peak.h"
 #include "graph/json.h"
 #include "mxnet/engine.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace {
@@ -17,10 +20,12 @@ class Writer {
   std::string Run() {
     os_ << "{\"device\": " << QuoteJson(p_.ctx.str()) << ", \"clock\": \"" << (p_.ctx.is_gpu() ? "device" : "host")
         << "\", \"training\": " << Bool(p_.is_train) << ", \"backward\": " << Bool(p_.has_backward);
+    Machine();
     os_ << ",\n\"stats\": {\"arena_bytes\": " << p_.stats.arena_bytes << ", \"unshared_bytes\": " << p_.stats.unshared_bytes
         << ", \"lower_bound_bytes\": " << p_.stats.lower_bound_bytes << ", \"constant_bytes\": " << p_.constant_bytes
-        << ", \"num_nodes\": " << p_.stats.num_nodes << ", \"num_bulks\": " << p_.stats.num_bulks
-        << ", \"num_inplace\": " << p_.stats.num_inplace << ", \"num_removed\": " << p_.stats.num_removed << "}";
+        << ", \"packed_bytes\": " << KeptBytes::All() << ", \"num_nodes\": " << p_.stats.num_nodes
+        << ", \"num_bulks\": " << p_.stats.num_bulks << ", \"num_inplace\": " << p_.stats.num_inplace
+        << ", \"num_removed\": " << p_.stats.num_removed << "}";
     os_ << ",\n\"passes\": [";
     Each(p_.passes.size(), [&](size_t i) {
       const PassRecord& r = p_.passes[i];
@@ -48,6 +53,32 @@ class Writer {
 
  private:
   static const char* Bool(bool b) { return b ? "true" : "false"; }
+
+  /* Of a plan of the processor; the peaks once something was timed. */
+  void Machine() {
+    if (p_.ctx.is_gpu()) return;
+    os_ << ",\n\"machine\": {\"level\": " << QuoteJson(RanAtName(RanAtCpuLevel()));
+    if (!times_.nanoseconds.empty()) {
+      const MachinePeak peak = MeasuredPeak();
+      os_ << ", \"threads\": " << peak.threads << ", \"gflops\": {\"float32\": " << peak.float32 << ", \"bfloat16\": " << peak.bfloat16
+          << ", \"int8\": " << peak.int8 << "}, \"gigabytes\": " << peak.bytes;
+    }
+    os_ << "}";
+  }
+
+  /* By which implementations the node ran, in the last timed run. */
+  void Ran(int t) {
+    os_ << ", \"ran\": [";
+    if (!times_.ran.empty()) {
+      RanParts said = times_.ran[t];
+      if (said.count == 0) said.Add({p_.ctx.is_gpu() ? "kernels of the device" : "plain", RanAt::kNone});
+      Each(static_cast<size_t>(said.count), [&](size_t i) {
+        const char* level = RanAtName(said.parts[i].at);
+        os_ << "{\"implementation\": " << QuoteJson(said.parts[i].name) << ", \"level\": " << (level ? QuoteJson(level) : "null") << "}";
+      });
+    }
+    os_ << "]";
+  }
 
   template <typename F>
   void Each(size_t n, F&& f, const char* between = ", ") {
@@ -133,8 +164,10 @@ class Writer {
       os_ << "null";
     os_.precision(9);
     os_ << ", \"nanoseconds\": [";
-    Each(times_.size(), [&](size_t r) { os_ << times_[r][t]; });
-    os_ << "]}";
+    Each(times_.nanoseconds.size(), [&](size_t r) { os_ << times_.nanoseconds[r][t]; });
+    os_ << "]";
+    Ran(t);
+    os_ << "}";
     for (int m : op.MutateInputs(*n.attrs))
       if (m < n.num_in) writer_[Key(p_.blobs[n.in + m])] = t;
     for (int o = 0; o < n.num_out; ++o)

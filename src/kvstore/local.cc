@@ -238,6 +238,11 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
       }
       transport_->AllReduce(*pushed[i].key, &sum, priority);
     }
+    if (updater_ && sum.is_sparse() && sum.ctx().execution() != e->stored.ctx().execution()) {
+      const NDArray there = NDArray::Make(sum.type(), e->stored.ctx().execution(), true);
+      CopyFromTo(sum, there, priority);
+      sum = there;
+    }
     if (updater_) {
       updater_(*pushed[i].key, sum, &e->stored);
     } else {

@@ -1,4 +1,5 @@
-// What stores of one process do with row_sparse values. They are summed on the CPU.
+// What stores of one process do with row_sparse values. They are summed where the value is kept;
+// for sums with other processes on the CPU.
 #include <algorithm>
 
 #include "kvstore/local.h"
@@ -17,18 +18,20 @@ bool IsSparse(const Pushed& pushed) {
 NDArray LocalStore::SumSparse(const Pushed& pushed, int priority) {
   MXNET_CHECK_KIND(!compressed(), Value) << "[kvstore] push of row_sparse values to key " << pushed.key->str()
                                          << " of a store with gradient compression; accepted: dense values";
+  const NDArray& stored = pushed.entry->stored;
+  const Context where = stored.ctx().is_gpu() && transport_->size() == 1 ? stored.ctx() : Context::CPU();
   std::vector<NDArray> values;
   for (const NDArray* v : pushed.values) {
     values.push_back(v->Detach());
-    if (!v->ctx().is_gpu()) continue;
-    values.back() = NDArray::Make(v->type(), Context::CPU(), true);
+    if (v->ctx().execution() == where) continue;
+    values.back() = NDArray::Make(v->type(), where, true);
     CopyFromTo(*v, values.back(), priority);
   }
   if (values.size() == 1) return values[0];
   const bool sparse = std::all_of(values.begin(), values.end(), [](const NDArray& v) { return v.is_sparse(); });
   NDArray& sum = pushed.entry->sum;
   const TensorType type(values[0].shape(), values[0].dtype(), sparse ? StorageType::kRowSparse : StorageType::kDense);
-  Ensure(&sum, type, Context::CPU());
+  Ensure(&sum, type, where);
   Imperative::Run(graph_ops::Sum(static_cast<int>(values.size())), values, {OpReq::kWrite}, {sum}, false);
   return sum;
 }

@@ -9,6 +9,8 @@
 #include "base/threads/omp.h"
 #include "kvstore/reduce.h"
 #include "mxnet/engine.h"
+#include "mxnet/imperative.h"
+#include "operator/nodes/graph_operators.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -142,9 +144,13 @@ std::vector<int64_t> UniqueRows(const TBlob& ids, int64_t rows) {
 }
 
 void TakeRows(const NDArray& from, const NDArray& ids, const NDArray& out, int priority) {
-  // Chosen on the host; arrays of GPUs are copied.
-  const auto on_host = [](const NDArray& a) { return a.ctx().is_gpu() ? a.Copy(Context::CPU()) : a; };
-  const NDArray source = on_host(from), wanted = on_host(ids);
+  if (from.ctx().is_gpu()) {  // chosen there
+    const NDArray wanted = ids.ctx() == from.ctx() ? ids : ids.Copy(from.ctx());
+    const NDArray rows = NDArray::Make(out.type(), from.ctx(), true);
+    Imperative::Run(graph_ops::RetainRows(), {from.Detach(), wanted.Detach()}, {OpReq::kWrite}, {rows}, false);
+    return CopyFromTo(rows, out, priority);
+  }
+  const NDArray &source = from, wanted = ids.ctx().is_gpu() ? ids.Copy(Context::CPU()) : ids;
   const NDArray target = out.ctx().is_gpu() || out.chunk() == from.chunk() ? NDArray::Make(out.type(), Context::CPU(), true) : out;
   std::vector<Var*> reads = {source.var()};
   if (wanted.var() != source.var()) reads.push_back(wanted.var());

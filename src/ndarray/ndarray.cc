@@ -145,7 +145,6 @@ MXNET_DLL void Chunk::FreeMemory() {
     storage::FinishDeletion();
     (*external_deleter)();
   } else if (sparse) {
-    storage::FinishDeletion();
     sparse->Free();
   } else if (!delayed) {
     storage::FreeWithVariable(handle);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "mxnet/ndarray.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 
@@ -27,8 +28,17 @@ class TempParts {
   std::unique_ptr<SparseParts> parts_;
 };
 /* All that `from` stores; dtypes are converted on the host. In an engine operation; waits for
- * `stream`, which is needed where a GPU takes part. */
+ * `stream`, which is needed where a GPU takes part: before, because memory that work of others may
+ * still read can be given back here, and behind. */
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream);
+/*
+ * SparseParts::Resize for an operation that runs on a GPU: memory that its stream may write at
+ * once, and what was there is given back behind what the operation has put on the stream so far.
+ * Index pointers of csr arrays are the caller's to fill, also of none.
+ */
+void ResizeOnStream(SparseParts* parts, int64_t count, const RunContext& run);
+/* `part` gets other memory of the operation's stream. */
+void ReplaceOnStream(SparsePart* part, const StorageHandle& memory, const RunContext& run);
 /* Bytes between any two devices. In an engine operation. */
 void CopyBetween(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);
 /* Zeros. */

@@ -10,6 +10,7 @@
 #include "ndarray/narrow_columns.h"
 #include "ndarray/run.h"
 #include "ndarray/sparse_copy.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 namespace {
@@ -30,6 +31,14 @@ Shape ValuesShape(const SparseParts& p, int64_t count) {
   Shape shape = p.shape;
   shape[0] = count;
   return shape;
+}
+
+/* The same for an operation on a stream. */
+void ReserveOnStream(SparsePart* part, const RunContext& run, bool grows) {
+  const size_t bytes = part->Bytes();
+  if (bytes <= part->memory.size) return;
+  const size_t wanted = grows && part->memory.size > 0 ? std::max(bytes, part->memory.size + part->memory.size / 2) : bytes;
+  ReplaceOnStream(part, storage::AllocOnStream(wanted, run), run);
 }
 
 SparsePart& PartOf(SparseParts* p, int part) {
@@ -54,6 +63,23 @@ void SparseParts::Resize(int64_t count) {
   index[kIndptr].shape = Shape{shape[0] + 1};
   Reserve(&index[kIndptr], ctx, false);
   if (count == 0) FillBytes(index[kIndptr].memory.dptr, ctx, index[kIndptr].Bytes());
+}
+
+void ReplaceOnStream(SparsePart* part, const StorageHandle& memory, const RunContext& run) {
+  storage::FreeOnStream(part->memory, run);
+  part->memory = memory;
+}
+
+void ResizeOnStream(SparseParts* parts, int64_t count, const RunContext& run) {
+  DropNarrowColumns(parts);
+  parts->values.shape = ValuesShape(*parts, count);
+  ReserveOnStream(&parts->values, run, true);
+  SparsePart* const last = &parts->index[parts->num_index() - 1];
+  last->shape = Shape{count};
+  ReserveOnStream(last, run, true);
+  if (parts->storage != StorageType::kCSR) return;
+  parts->index[SparseParts::kIndptr].shape = Shape{parts->shape[0] + 1};
+  ReserveOnStream(&parts->index[SparseParts::kIndptr], run, false);
 }
 
 void SparseParts::Grow(int64_t count, int64_t keep) {
@@ -96,8 +122,8 @@ size_t SparseParts::Capacity() const {
 
 void SparseParts::Free() {
   DropNarrowColumns(this);
-  Storage::Get()->Free(values.memory);
-  for (SparsePart& part : index) Storage::Get()->Free(part.memory);
+  storage::FreeWithVariable(values.memory);
+  for (SparsePart& part : index) storage::FreeWithVariable(part.memory);
 }
 
 std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx) {
@@ -124,10 +150,11 @@ std::unique_ptr<SparseParts> NewParts(const TensorType& type, const Context& ctx
 
 void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   if (&from == to) return;
-  to->Resize(from.stored());
   const auto wait = [&] {
     if (stream && (from.ctx.is_gpu() || to->ctx.is_gpu())) GpuInterface().streams.get()->synchronize(stream);
   };
+  if (to->ctx.is_gpu()) wait();
+  to->Resize(from.stored());
   const auto copy = [&](const SparsePart& source, SparsePart* target) {
     target->shape = source.shape;
     Reserve(target, to->ctx, false);  // what a caller filled in may be longer than it has to be
@@ -198,6 +225,7 @@ void SetPart(const NDArray& array, int part, const NDArray& from) {
         DropNarrowColumns(parts);
         p.shape = source.shape;
         parts->state = SparseParts::kUnknown;
+        if (parts->ctx.is_gpu() && run.stream) GpuInterface().streams.get()->synchronize(run.stream);  // who read what goes
         Reserve(&p, parts->ctx, false);
         if (source.dtype == p.dtype)
           CopyBetween(p.memory.dptr, parts->ctx, source.dptr, source.ctx, p.Bytes(), run.stream);

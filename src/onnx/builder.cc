@@ -4,14 +4,12 @@
 #include <memory>
 #include <sstream>
 
-#include "base/threads/omp.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
 #include "ndarray/run.h"
-#include "ndarray/stored.h"
-#include "operator/record/traits.h"
+#include "onnx/derived.h"
 
 namespace mxnet {
 namespace onnx {
@@ -56,57 +54,6 @@ NDArray OnCPU(const NDArray& array) {
   copy.WaitToRead();
   return copy;
 }
-
-namespace {
-
-/* A stored matrix, transposed. */
-class TransposedContents final : public StoredContents {
- public:
-  TransposedContents(std::shared_ptr<const StoredContents> of, int64_t rows, int64_t columns, size_t item)
-      : of_(std::move(of)), rows_(rows), columns_(columns), item_(item) {}
-  void Read(void* to) const override {
-    const std::unique_ptr<char[]> plain(new char[static_cast<size_t>(rows_ * columns_) * item_]);
-    of_->Read(plain.get());
-    switch (item_) {
-      case 1: return Transpose<uint8_t>(plain.get(), to);
-      case 2: return Transpose<uint16_t>(plain.get(), to);
-      case 4: return Transpose<uint32_t>(plain.get(), to);
-      default: return Transpose<uint64_t>(plain.get(), to);
-    }
-  }
-
- private:
-  template <typename T>
-  void Transpose(const void* from, void* to) const {
-    constexpr int64_t kTile = 32;
-    const T* x = static_cast<const T*>(from);
-    T* y = static_cast<T*>(to);
-    ParallelFor((columns_ + kTile - 1) / kTile, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin * kTile; j < std::min(columns_, end * kTile); j += kTile)
-        for (int64_t i = 0; i < rows_; i += kTile)
-          for (int64_t c = j; c < std::min(columns_, j + kTile); ++c)
-            for (int64_t r = i; r < std::min(rows_, i + kTile); ++r) y[c * rows_ + r] = x[r * columns_ + c];
-    });
-  }
-  const std::shared_ptr<const StoredContents> of_;
-  const int64_t rows_, columns_;
-  const size_t item_;
-};
-
-/* The result of a transpose of a matrix whose contents are still stored: stored, too. A none array
- * for other calls. */
-NDArray TransposedWhereStored(const Attrs& attrs, const std::vector<NDArray>& operands) {
-  const auto* permutation = attrs.op->trait<mxnet::Permutation>();
-  if (!permutation || operands.size() != 1) return NDArray();
-  const NDArray& a = operands[0];
-  if (a.shape().ndim() != 2 || !a.chunk()->stored || !a.delayed() || !CoversChunk(a)) return NDArray();
-  if (permutation->axes(attrs, 2) != std::vector<int>{1, 0}) return NDArray();
-  const int64_t rows = a.shape()[0], columns = a.shape()[1];
-  return StoredArray(Shape{columns, rows}, a.dtype(),
-                     std::make_shared<TransposedContents>(a.chunk()->stored, rows, columns, DTypeSize(a.dtype())));
-}
-
-}  // namespace
 
 // ---- what is shared by all graphs of a model
 
@@ -202,14 +149,25 @@ NodeEntry GraphBuilder::EntryOf(const Value& value) {
   return entry;
 }
 
+Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& name) {
+  const AttrDict dict{{"dtype", DTypeName(dtype)}};
+  if (value.known()) return Compute(MakeAttrs(Op::Get("Cast"), dict), std::string("Cast dtype=") + DTypeName(dtype), {value})[0];
+  Value v;
+  v.kind = Value::kTensor;
+  v.type = value.type;
+  v.type.dtype = dtype;
+  v.entry = NodeEntry{MakeNode("Cast", {EntryOf(value)}, dict, Unused(name + "_" + DTypeName(dtype))), 0, 0};
+  return v;
+}
+
 std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands) {
   std::vector<NDArray> arrays;
   for (const Value& v : operands) arrays.push_back(v.array);
   std::vector<NDArray> results(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
   if (const auto* kept = folded_->Find(text, arrays)) {
     results = *kept;
-  } else if (NDArray transposed = TransposedWhereStored(*attrs, arrays); !transposed.is_none()) {
-    results[0] = transposed;
+  } else if (NDArray derived = DerivedFromStored(attrs, arrays); !derived.is_none()) {
+    results[0] = derived;
     folded_->Put(text, arrays, results);
   } else {
     std::vector<NDArray*> in, out;

@@ -48,8 +48,10 @@ class FoldedWeights {
 
 class GraphBuilder {
  public:
-  /* `draws`: random numbers are drawn at once, as for a node that runs on arrays. */
-  GraphBuilder(Context ctx, FoldedWeights* folded, bool draws = false) : ctx_(ctx), folded_(folded), draws_(draws) {}
+  /* `draws`: random numbers are drawn at once, as for a node that runs on arrays. `widens`: see
+   * Widened. */
+  GraphBuilder(Context ctx, FoldedWeights* folded, bool draws = false, bool widens = false)
+      : ctx_(ctx), folded_(folded), draws_(draws), widens_(widens) {}
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
@@ -58,20 +60,35 @@ class GraphBuilder {
   Value Input(const std::string& name, const TensorType& type);
   /* The entry of the graph that has this value; contents that are known become a variable. */
   NodeEntry EntryOf(const Value& value);
+  /*
+   * Processors compute float32 faster than float16, and more exactly. So where the builder widens,
+   * float16 is what weights are stored in and what the caller hands in and gets; in between
+   * everything is float32. Operators never see float16 then.
+   */
+  Value Widened(const Value& value, const std::string& name) {
+    return widens_ && value.kind == Value::kTensor && value.dtype() == kFloat16 ? Converted(value, kFloat32, name) : value;
+  }
+  /* A value in the dtype that the model says, where it was widened. */
+  Value Narrowed(const Value& value, int declared, const std::string& name) {
+    const bool wide = widens_ && value.kind == Value::kTensor && value.dtype() == kFloat32 && declared == kFloat16;
+    return wide ? Converted(value, kFloat16, name) : value;
+  }
 
   /* Variables made of known contents. */
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
   Context ctx() const { return ctx_; }
+  bool widens() const { return widens_; }
   FoldedWeights* folded() const { return folded_; }
 
  private:
+  Value Converted(const Value& value, int dtype, const std::string& name);
   std::vector<Value> Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands);
   std::string NameFor(const Call& call);
   std::string Unused(const std::string& name);
 
   Context ctx_;
   FoldedWeights* folded_;
-  const bool draws_;
+  const bool draws_, widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;
   std::unordered_map<std::string, int> names_;

@@ -222,7 +222,7 @@ Value Call::BroadcastTo(const Value& x, const Shape& shape) const {
 // ---- results
 
 void Call::Out(int i, Value v) {
-  if (i < num_outputs()) outputs_[static_cast<size_t>(i)] = std::move(v);
+  if (i < num_outputs()) outputs_[static_cast<size_t>(i)] = builder_->Widened(v, node.label());
 }
 
 int Call::Axis(int64_t axis, int rank) const {

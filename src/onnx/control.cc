@@ -13,8 +13,8 @@ class Control {
   Control(Session* session, const NodeProto& node, const Env& env)
       : session(session),
         env(env),
-        builder(session->options().ctx, session->folded(), true),
-        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env), &builder) {}
+        builder(session->options().ctx, session->folded(), true, session->widens()),
+        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env, &builder), &builder) {}
 
   /* The values of outer graphs that the node's graphs read. */
   Env Captured() const {

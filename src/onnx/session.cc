@@ -175,5 +175,7 @@ std::string Session::Explain() {
   return text;
 }
 
+std::string Session::ExplainPlans(int runs) { return RunnerOf(&model_->graph)->ExplainPlans(runs); }
+
 }  // namespace onnx
 }  // namespace mxnet

@@ -59,12 +59,16 @@ class Session {
   const Model& model() const { return *model_; }
   /* Stages and their plans so far, as text. */
   std::string Explain();
+  /* The plans so far as a JSON list (docs/explain.md), their nodes timed over `runs` runs on
+   * zeros. */
+  std::string ExplainPlans(int runs);
 
   // ---- for stages
   const Value* ConstantNamed(const std::string& name) const;
   Runner* RunnerOf(const GraphProto* graph);  // made when it is first asked for
   FoldedWeights* folded() { return folded_.get(); }
   const SessionOptions& options() const { return options_; }
+  bool widens() const { return !options_.ctx.is_gpu(); }  // GraphBuilder::Widened
   /* The nodes of a branch of If, with what hands its results over. */
   const std::vector<const NodeProto*>& Branch(const NodeProto& node, const GraphProto& branch);
 

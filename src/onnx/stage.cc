@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/explain.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
 
@@ -65,11 +66,11 @@ const Value* FindValue(const Session& session, const Env& env, const std::string
   return it != env.end() ? &it->second : session.ConstantNamed(name);
 }
 
-std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env) {
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder) {
   std::vector<Value> values;
   for (const std::string& name : node.inputs) {
     Value v = name.empty() ? Value() : *FindValue(session, env, name);
-    if (v.kind == Value::kTensor) v = Value(OnCPU(v.array));
+    if (v.kind == Value::kTensor) v = builder->Widened(Value(OnCPU(v.array)), name);
     values.push_back(std::move(v));
   }
   return values;
@@ -81,7 +82,7 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       pending_(pending),
       env_(env),
       whole_(whole),
-      builder_(session_->options().ctx, session_->folded()),
+      builder_(session_->options().ctx, session_->folded(), false, !whole && session_->widens()),
       todo_(pending->nodes.begin(), pending->nodes.end()),
       stage_(std::make_shared<Stage>()) {}
 
@@ -89,16 +90,20 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   const auto made = values_.find(name);
   if (made != values_.end()) return &made->second;
   const auto given = env_.find(name);
-  if (given == env_.end()) return session_->ConstantNamed(name);
+  if (given == env_.end()) {
+    const Value* constant = session_->ConstantNamed(name);
+    if (!constant || constant->kind != Value::kTensor || constant->dtype() != kFloat16) return constant;
+    return &(values_[name] = builder_.Widened(*constant, name));
+  }
   const Value& v = given->second;
   if (v.kind == Value::kStrings) demanded_.insert(name);
   if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name)))
-    return &(values_[name] = v);
+    return &(values_[name] = builder_.Widened(v, name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
     held_.push_back(input.entry.node);
     variables_[input.entry.node.get()] = {name, element, NDArray()};
-    return input;
+    return builder_.Widened(input, label);
   };
   if (v.kind == Value::kTensor) return &(values_[name] = variable(v, name, -1));
   auto elements = std::make_shared<std::vector<Value>>();
@@ -220,7 +225,8 @@ void StageBuilder::Collect() {
   for (const std::string& name : runner_->Needed(after)) {
     if (env_.count(name) || later_.count(name)) continue;
     const auto it = values_.find(name);
-    if (it != values_.end()) stage_->results.emplace_back(name, SlotOf(it->second));
+    if (it == values_.end()) continue;
+    stage_->results.emplace_back(name, SlotOf(builder_.Narrowed(it->second, runner_->DeclaredType(name), name)));
   }
   if (!rest_.empty()) {
     stage_->rest = std::make_unique<Pending>();
@@ -292,6 +298,14 @@ std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nod
   for (const ValueInfo& v : graph_->outputs) names.insert(v.name);
   names.erase("");
   return std::vector<std::string>(names.begin(), names.end());
+}
+
+/* Of an output of the model; -1: another name, or not known. */
+int Runner::DeclaredType(const std::string& name) const {
+  if (graph_ != &session_->model().graph) return -1;
+  for (const ValueInfo& v : graph_->outputs)
+    if (v.name == name) return v.dtype;
+  return -1;
 }
 
 std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
@@ -368,9 +382,9 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
   } else if (IsIf(node)) {
     results = RunIf(session_, node, *env);
   } else {
-    GraphBuilder builder(session_->options().ctx, session_->folded(), true);
+    GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
     const Rule* rule = FindRule(node.domain, node.op, node.opset);
-    Call call(node, node.opset, rule->argument, OperandsOnCPU(*session_, node, *env), &builder);
+    Call call(node, node.opset, rule->argument, OperandsOnCPU(*session_, node, *env, &builder), &builder);
     try {
       Apply(*rule, &call);
     } catch (const NeedsValue&) {
@@ -414,6 +428,30 @@ void Runner::Explain(std::string* into) {
   ExplainPending(root_, 0, into);
 }
 
+static void ListStages(const Pending& pending, std::vector<std::shared_ptr<Stage>>* into) {
+  for (const auto& stage : pending.stages) {
+    into->push_back(stage);
+    if (stage->rest) ListStages(*stage->rest, into);
+  }
+}
+
+std::string Runner::ExplainPlans(int runs) {
+  const NumpyShapesScope scope;
+  std::vector<std::shared_ptr<Stage>> stages;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ListStages(root_, &stages);
+  }
+  std::string text = "[";
+  for (const auto& stage : stages) {
+    if (!stage->op || stage->op->Stats().num_nodes == 0) continue;
+    std::vector<NDArray> inputs;
+    for (const Stage::Operand& o : stage->operands) inputs.push_back(o.name.empty() ? o.constant : NDArray());
+    text += (text.size() > 1 ? ",\n" : "") + ExplainCachedOp(*stage->op, inputs, runs);
+  }
+  return text + "]";
+}
+
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   std::vector<std::shared_ptr<Stage>> stages;  // each keeps those that follow it, also when another thread's calls push it out
@@ -422,11 +460,13 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
     Execute(*stages.back(), into, &env);
     if (stages.back()->rest) Drop(*stages.back()->rest, &env);
   }
+  GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
   std::vector<Value> results;
   for (const ValueInfo& v : graph_->outputs) {
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
-    results.push_back(*found);
+    results.push_back(builder.Narrowed(*found, DeclaredType(v.name), v.name));
+    found = &results.back();
     const auto given = into.find(v.name);
     if (given == into.end()) continue;
     MXNET_CHECK_KIND(found->kind == Value::kTensor, Value) << "[onnx] an array for the output " << v.name << ", which is no tensor";

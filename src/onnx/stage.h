@@ -60,12 +60,16 @@ class Runner {
   /* `env`: values with types alone. */
   ConvertedGraph Convert(const Env& env);
   void Explain(std::string* into);
+  /* The plans of the stages as a JSON list, in the order in which they run; `runs`: as for
+   * ExplainCachedOp. */
+  std::string ExplainPlans(int runs);
   const GraphProto& graph() const { return *graph_; }
 
  private:
   std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
+  int DeclaredType(const std::string& name) const;
   std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
   friend class StageBuilder;
 
@@ -116,7 +120,7 @@ class StageBuilder {
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);
 /* The inputs of a node that runs on arrays. */
-std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env);
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
 
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);

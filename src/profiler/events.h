@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -30,10 +31,10 @@ struct Event {
   int32_t dev_id;
   int64_t begin, end;  // nanoseconds of Now(); moments have end == begin
   const void* what;    // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
-  uint64_t id;       // memory: address; task, frame: number of this use; bulk: operators; operator, work: Label of who called for it, or 0
-  uint64_t bytes;    // memory: asked for; counter: value
-  uint64_t rounded;  // memory: taken
-  uint64_t total;    // memory: used or held afterwards
+  uint64_t id;         // memory: address; task, frame: number of this use; bulk: operators; operator, work: Label of who called for it, or 0
+  uint64_t bytes;      // memory: asked for; counter: value
+  uint64_t rounded;    // memory: taken
+  uint64_t total;      // memory: used or held afterwards; operator: its TextOfRan, or 0
 };
 
 /* The category of what custom operators do, as of 1.9.1. */
@@ -123,7 +124,11 @@ bool OpensEager(const RunContext& run);
 bool OpensNode();
 /* `what`: the bit that records it. */
 void OpenOp(Open* open, const OpInfo* info, uint32_t what, const RunContext& run);
-void CloseOp(Open* open);
+/* `ran`: what the kernel said. */
+void CloseOp(Open* open, const RanParts& ran);
+
+/* Members of a JSON object, without braces, that say which implementation ran; kept for ever. */
+const std::string* TextOfRan(const RanParts& ran);
 
 /* For allocations: the operator's or node's name as a label. */
 const Label* LabelOf(const OpInfo* info);

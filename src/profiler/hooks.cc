@@ -2,6 +2,7 @@
 // is.
 #include <unordered_map>
 
+#include "base/ran.h"
 #include "mxnet/profiler.h"
 #include "profiler/called_for.h"
 #include "profiler/gpu_spans.h"
@@ -90,13 +91,14 @@ void OpenOp(Open* open, const OpInfo* info, uint32_t what, const RunContext& run
   open->begin = Now();
 }
 
-void CloseOp(Open* open) {
+void CloseOp(Open* open, const RanParts& ran) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   const int64_t now = Now();
   state->label = static_cast<const Label*>(open->outer_label);
   Event e = Base(Type::kOp, open->begin, now, open->what);
   e.id = reinterpret_cast<uintptr_t>(state->called_for);
+  if (ran.count > 0 || !open->span) e.total = reinterpret_cast<uintptr_t>(TextOfRan(ran));
   if (open->span)
     EndOnDevice(open->span, e);
   else if (open->record)

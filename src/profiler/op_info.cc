@@ -1,6 +1,7 @@
 // Operators as the trace shows them, found again by shapes without a lock.
 #include <cstdio>
 
+#include "base/ran.h"
 #include "mxnet/profiler.h"
 #include "profiler/recorder.h"
 
@@ -119,6 +120,32 @@ OpText TextOf(const OpInfo* info) {
     info->args = args + numbers;
   }
   return {info->op, &info->args, info->bytes, info->flops};
+}
+
+const std::string* TextOfRan(const RanParts& ran) {
+  struct Known {
+    RanParts ran;
+    const std::string* text;
+  };
+  static thread_local std::vector<Known> known;  // some ten
+  const auto same = [&](const RanParts& other) {
+    bool equal = ran.count == other.count;
+    for (int i = 0; equal && i < ran.count; ++i) equal = ran.parts[i].name == other.parts[i].name && ran.parts[i].at == other.parts[i].at;
+    return equal;
+  };
+  for (const Known& k : known)
+    if (same(k.ran)) return k.text;
+  std::string names, levels;
+  for (int i = 0; i < ran.count; ++i) {
+    names += (i ? ", " : "") + JsonEscape(ran.parts[i].name);
+    const char* level = RanAtName(ran.parts[i].at);
+    if (level && levels.find(level) == std::string::npos) levels += (levels.empty() ? "" : ", ") + std::string(level);
+  }
+  std::string text = "\"implementation\": \"" + (names.empty() ? "plain" : names) + "\"";
+  if (!levels.empty()) text += ", \"level\": \"" + levels + "\"";
+  const Label* label = Intern("ran", text);
+  known.push_back({ran, &label->name});
+  return known.back().text;
 }
 
 const Label* LabelOf(const OpInfo* info) { return info->label; }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/new_file.h"
+#include "base/ran.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -140,6 +141,7 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
       const OpText op = TextOf(static_cast<const OpInfo*>(e.what));
       complete(prefix + *op.name, caller ? kCustomOperator : "operator");
       text_ += ", \"args\": {" + *op.args;
+      if (e.total) text_ += ", " + *reinterpret_cast<const std::string*>(e.total);
       if (e.end > e.begin) {
         const double ns = static_cast<double>(e.end - e.begin);
         char rates[96];

@@ -2,7 +2,8 @@
 # ruff: noqa: E501  (lines of HTML and CSS)
 from html import escape
 
-from .explain_words import achieved, bandwidth, duration, size, tensor
+from .explain_words import achieved, bandwidth, duration, implementation, size, tensor
+from .explain_words import passes as split_passes
 
 STYLE = """
 :root { --ink: #1c2430; --soft: #667080; --line: #dde2ea; --paper: #ffffff; --card: #f6f8fb; --bar: #3b76c4; --warn: #c2413b }
@@ -52,7 +53,10 @@ def cards(e):
 def passes(e):
     if not e.plan["passes"]:
         return ""
-    rows = "".join(f'<tr><td>{escape(p["name"])}</td><td class="n">{p["changed"]}</td><td class="n">{p["nodes_before"]} \u2192 {p["nodes_after"]}</td></tr>' for p in e.plan["passes"])
+    done, unchanged = split_passes(e.plan)
+    rows = "".join(f'<tr><td>{escape(p["name"])}</td><td class="n">{p["changed"]}</td><td class="n">{p["nodes_before"]} \u2192 {p["nodes_after"]}</td></tr>' for p in done)
+    if unchanged:
+        rows += f'<tr><td colspan="3" class="soft">without a change: {escape(", ".join(unchanged))}</td></tr>'
     return ("<h2>Passes</h2><p>What was done to the graph before it was laid out, in order.</p>"
             f'<table style="max-width:520px"><tr><th>pass</th><th class="n">changed</th><th class="n">nodes</th></tr>{rows}</table>')
 
@@ -138,12 +142,12 @@ def nodes_table(e, colors):
     longest = max((n["median_ns"] or 0 for n in plan["nodes"]), default=0) or 1
     starts = {b["begin"]: i for i, b in enumerate(plan["bulks"])}
     timed = e.timed
-    head = '<tr><th class="n">step</th><th>operator</th><th>inputs</th><th>outputs</th>' + ('<th class="n">median</th><th class="n">least</th><th></th><th class="n">GFLOP/s</th><th class="n">bytes</th><th class="n">GB/s</th>' if timed else "") + "</tr>"
+    head = '<tr><th class="n">step</th><th>operator</th><th>inputs</th><th>outputs</th>' + ('<th class="n">median</th><th class="n">least</th><th></th><th>implementation</th><th class="n">GFLOP/s</th><th class="n">of the peak</th><th class="n">bytes</th><th class="n">GB/s</th><th class="n">of the memory</th><th class="n">at least</th>' if timed else "") + "</tr>"
     rows, phase = [], None
     for n in plan["nodes"]:
         if n["phase"] != phase:
             phase = n["phase"]
-            rows.append(f'<tr><td colspan="10"><b>{phase}</b></td></tr>')
+            rows.append(f'<tr><td colspan="14"><b>{phase}</b></td></tr>')
         params = ", ".join(f"{k}={v}" for k, v in n["params"].items())
         bulk = starts.get(n["step"])
         rate, moved = achieved(n), bandwidth(n)
@@ -156,10 +160,32 @@ def nodes_table(e, colors):
             width = 80 * (n["median_ns"] or 0) / longest
             cells.append(f'<td class="n">{duration(n["median_ns"] or 0)}</td><td class="n">{duration(n["min_ns"] or 0)}</td>'
                          f'<td><svg viewBox="0 0 80 10" style="width:80px"><rect y="3" width="{max(width, 0.5):.1f}" height="8" rx="2" fill="var(--bar)"/></svg></td>'
-                         f'<td class="n">{"" if rate is None else f"{rate:.1f}"}</td><td class="n">{size(n["bytes"])}</td><td class="n">{"" if moved is None else f"{moved:.1f}"}</td>')
+                         f'<td>{escape(implementation(n))}</td><td class="n">{"" if rate is None else f"{rate:.1f}"}</td><td class="n">{percent(n["share_of_peak"])}</td><td class="n">{size(n["bytes"])}</td>'
+                         f'<td class="n">{"" if moved is None else f"{moved:.1f}"}</td><td class="n">{percent(n["share_of_bandwidth"])}</td><td class="n">{"" if n["predicted_ns"] is None else duration(n["predicted_ns"])}</td>')
         rows.append(f'<tr{" class=bulk" if bulk is not None and bulk > 0 else ""}{f" title=&quot;bulk {bulk} begins&quot;".replace("&quot;", chr(34)) if bulk is not None else ""}>' + "".join(cells) + "</tr>")
     return ("<h2>Nodes</h2><p>In the order in which they run. @ is an offset in the arena; a heavy line begins an engine bulk.</p>"
             f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>')
+
+
+def percent(share):
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def implementations(e):
+    """A table of what ran, with its instructions and time, and what the machine can do."""
+    rows = e.time_by_implementation()
+    if not rows:
+        return ""
+    whole, machine = sum(row[3] for row in rows) or 1, e.plan.get("machine") or {}
+    about = ""
+    if "gflops" in machine:
+        peaks = ", ".join(f"{name} {rate:.0f}" for name, rate in machine["gflops"].items())
+        about = (f"Kernels of this library are compiled for {machine['level']} here. Measured peaks of {machine['threads']} threads: GFLOP/s of {peaks}; "
+                 f"memory {machine['gigabytes']:.0f} GB/s. Winograd does fewer operations than are counted, and caches are faster than memory: shares above 100 % are real.")
+    body = "".join(f'<tr><td>{escape(name)}</td><td>{escape(level or "")}</td><td class="n">{count}</td><td class="n">{duration(time)}</td><td class="n">{100 * time / whole:.1f} %</td></tr>'
+                   for name, level, count, time in rows)
+    return (f"<h2>What ran</h2><p>{escape(about)}</p>"
+            f'<table style="max-width:760px"><tr><th>implementation</th><th>instructions</th><th class="n">nodes</th><th class="n">time</th><th class="n"></th></tr>{body}</table>')
 
 
 def render(e):
@@ -169,7 +195,7 @@ def render(e):
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width"/>'
             f"<title>Plan for {escape(e.plan['device'])}, {mode}</title><style>{STYLE}</style></head><body>"
             f"<h1>Compiled plan</h1><p>{escape(e.plan['device'])}, {mode}{', with backward pass' if e.plan['backward'] else ''}</p>"
-            + cards(e) + time_chart(e, colors) + memory(e, colors) + passes(e) + nodes_table(e, colors) + "</body></html>\n")
+            + cards(e) + time_chart(e, colors) + implementations(e) + memory(e, colors) + passes(e) + nodes_table(e, colors) + "</body></html>\n")
 
 
 def picture(e):

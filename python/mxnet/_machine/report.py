@@ -142,6 +142,51 @@ _VERSIONS = {"libdnnl.": _dnnl, "libopenblas": _openblas,
              "libstdc++.": None, "libc.": None}
 
 
+# oneDNN's numbers of instruction sets (dnnl_cpu_isa_t), by name.
+_DNNL_ISA = {0x1: "SSE4.1", 0x3: "AVX", 0x7: "AVX2", 0xf: "AVX2 VNNI", 0x1f: "AVX2 VNNI 2", 0x27: "AVX-512", 0x67: "AVX-512 VNNI",
+             0xe7: "AVX-512 BF16", 0x1ef: "AVX-512 FP16", 0xfef: "AMX", 0x1fef: "AMX FP16"}
+_INSTRUCTIONS = {"AVX2": "avx2", "AVX2 VNNI": "avx_vnni", "AVX-512": "avx512bw", "AVX-512 VNNI": "avx512_vnni",
+                 "AVX-512 BF16": "avx512_bf16", "AVX-512 FP16": "avx512_fp16", "AMX": "amx_tile"}
+
+
+def _ask(name, function, result):
+    """What a function without arguments of a loaded library says; None where there is none."""
+    path = next((path for path in _loaded() if os.path.basename(path).startswith(name)), None)
+    try:
+        call = getattr(ctypes.CDLL(path), function) if path else None
+    except (OSError, AttributeError):
+        return None
+    if call is None:
+        return None
+    call.restype = result
+    return call()
+
+
+def instructions(levels, environ=os.environ):
+    """What the processor has, what each part uses of it, and why that is less. `levels` is what the
+    library says of itself (MXGetCpuLevels)."""
+    info = re.search(r"^flags\s*: (.*)$", _read("/proc/cpuinfo"), re.M) if platform.machine() == "x86_64" else None
+    flags = set(info.group(1).split()) if info else set()
+    found = {"processor": [name for name, flag in _INSTRUCTIONS.items() if flag in flags] or [levels["has"]],
+             "library": levels["uses"] + (" BF16" if levels["bfloat16"] else "")}
+    isa, core = _ask("libdnnl.", "dnnl_get_effective_cpu_isa", ctypes.c_int), _ask("libopenblas", "openblas_get_corename", ctypes.c_char_p)
+    if isa is not None:
+        found["oneDNN"] = _DNNL_ISA.get(isa, f"set {isa:#x}")
+    if core:
+        found["OpenBLAS"] = core.decode()
+    why = []
+    variable = next((name for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA") if environ.get(name)), None)
+    if variable and levels["limited"]:
+        why.append(f"{variable}={environ[variable]}")
+    if levels["has"] not in levels["built"]:
+        why.append(f"this build has kernels for {', '.join(levels['built'])} alone")
+    if environ.get("OPENBLAS_CORETYPE") and core:
+        why.append(f"OPENBLAS_CORETYPE={environ['OPENBLAS_CORETYPE']}")
+    if why:
+        found["less because of"] = why
+    return found
+
+
 def libraries():
     """Path and version of what the library is linked with."""
     rows, loaded = [], _loaded()

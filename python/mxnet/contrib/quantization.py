@@ -14,17 +14,19 @@ import logging
 
 import numpy as np
 
-from .. import gluon, ndarray as nd
+from .. import gluon
 from ..base import CheckedTypeError, CheckedValueError, SymbolHandle, _LIB, c_array, c_str, c_str_array, check_call, mx_uint, py_str
 from ..context import Context, cpu
-from ..io import DataDesc, DataIter
+from ..io import DataIter
 from ..symbol import Symbol
-from ..util import accepts_device, is_np_array
+from ..util import accepts_device
 from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
                            _LayerHistogramCollector, _LayerOutputMinMaxCollector, _quantized_array, _warn_of_cut_values, combine_histogram)
+from ._calibration_data import ACCEPTED, Batches, collector_or_none, count_or_none, first_batch, logger_or_none
+from ._quantization_report import QuantizationReport, report_of
 
-__all__ = ["CalibrationCollector", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_model_mkldnn",
-           "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
+__all__ = ["CalibrationCollector", "QuantizationReport", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model",
+           "quantize_model_mkldnn", "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
 
 _DTYPES = ("int8", "uint8", "auto")
 _MODES = ("none", "naive", "entropy", "customize")
@@ -268,17 +270,6 @@ def calib_graph(qsym, arg_params, aux_params, collector, calib_mode="entropy", q
 
 # ---- a whole model
 
-def _batches_of(data):
-    """Lists of arrays, as a data iterator or a DataLoader gives them."""
-    if isinstance(data, DataIter):
-        data.reset()
-        for batch in data:
-            yield list(batch.data)
-    else:
-        for batch in data:
-            yield list(batch) if isinstance(batch, (list, tuple)) else [batch]
-
-
 def _merged(sym, arg_params, aux_params, shapes, ask, calibrated, logger=None):
     """(symbol in float32, its arguments, its states, symbol in 8 bits, wanted results), with layers
     merged."""
@@ -305,14 +296,17 @@ def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mod
     mode = _choice("calib_mode", "none" if calib_mode is None else calib_mode, _MODES[:3])
     _choice("quantized_dtype", ask["quantized_dtype"], _DTYPES)
     _choice("quantize_granularity", granularity, ("tensor-wise", "channel-wise"))
-    if mode != "none" and not isinstance(calib_data, (DataIter, gluon.data.DataLoader)):
+    if mode != "none" and not (isinstance(calib_data, (DataIter, gluon.data.DataLoader)) or callable(calib_data)):
         raise CheckedValueError(f"[quantization] calib_data is {calib_data!r} with calib_mode {mode!r}; "
-                                "a DataIter or a DataLoader is accepted")
+                                "a DataIter or a DataLoader is accepted, or a function that gives one")
+    batches = Batches(calib_data) if mode != "none" else None
+    limits = tuple(count_or_none(n, v) for n, v in zip(("num_calib_examples", "num_calib_batches"), limits))
+    logger_or_none(logger)
     data_names = [data_names] if isinstance(data_names, str) else list(data_names)
     if unknown := [n for n in data_names if n not in sym.list_arguments()]:
         raise CheckedValueError(f"[quantization] data_names has {unknown}; the symbol has the arguments "
                                 f"{[n for n in sym.list_arguments() if n not in arg_params]}")
-    given = getattr(calib_data, "provide_data", None) or []
+    given = (batches.provide_data if batches else getattr(calib_data, "provide_data", None)) or []
     if merge:
         shapes = {d[0]: tuple(d[1]) for d in given if d[0] in data_names}
         sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, mode != "none", logger)
@@ -321,7 +315,7 @@ def _quantize_model(sym, arg_params, aux_params, data_names, ctx, ask, calib_mod
     if mode != "none":
         collector = _new_collector(mode, ask["quantized_dtype"], wanted, None, logger)
         inputs = [d[0] for d in given] if given else data_names
-        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, _batches_of(calib_data), ctx, limits, logger,
+        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, limits, logger,
                            ask["quantized_dtype"])
     return qsym, _quantize_params(qsym, arg_params), aux_params
 
@@ -430,32 +424,8 @@ def quantize_model_onednn(sym, arg_params, aux_params, data_names=("data",), dev
 
 # ---- Gluon
 
-def _first_batch(calib_data, data_shapes):
-    """Arrays like those that the network will get."""
-    if data_shapes is not None:
-        shapes = []
-        for entry in data_shapes:
-            named = isinstance(entry, DataDesc) or len(entry) > 1 and isinstance(entry[0], str)
-            shapes.append((tuple(entry[1]) if named else tuple(entry), getattr(entry, "dtype", np.float32)))
-        make = _np_zeros if is_np_array() else nd.zeros
-        return [make(shape, dtype=dtype) for shape, dtype in shapes]
-    if calib_data is None:
-        raise CheckedValueError("[quantization] neither data_shapes nor calib_data is given; one of them is needed")
-    try:
-        return next(_batches_of(calib_data))
-    except TypeError as e:
-        raise CheckedTypeError(f"[quantization] calib_data is a {type(calib_data).__name__}; a DataLoader or a DataIter is accepted") from e
-
-
-def _np_zeros(shape, dtype):
-    from .. import numpy
-    return numpy.zeros(shape, dtype=dtype)
-
-
 def _graph_of(network, arrays):
     """(names of inputs, symbol, arguments, states) of a block in inference."""
-    if not isinstance(network, gluon.HybridBlock):
-        raise CheckedTypeError(f"[quantization] network is a {type(network).__name__}; a HybridBlock is accepted")
     for count in range(len(arrays), 0, -1):    # a batch may have labels behind the data
         try:
             network(*arrays[:count])
@@ -497,30 +467,44 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     >>> int8(mx.nd.ones((1, 2))).shape
     (1, 3)
     """
+    if not isinstance(network, gluon.HybridBlock):
+        raise CheckedTypeError(f"[quantization] network is a {type(network).__name__}; a HybridBlock is accepted")
     mode = _calib_mode(calib_mode)
     _choice("quantized_dtype", quantized_dtype, _DTYPES)
+    _choice("quantize_mode", quantize_mode, ("full", "smart"))
     _choice("quantize_granularity", quantize_granularity, ("tensor-wise", "channel-wise"))
     _check_context(ctx)
-    excluded = _names("exclude_layers", exclude_layers)
-    operators = _names("exclude_operators", exclude_operators)
+    limits = count_or_none("num_calib_examples", num_calib_examples), count_or_none("num_calib_batches", num_calib_batches)
+    logger_or_none(logger)
+    collector_or_none(LayerOutputCollector)
+    layers, operators = _names("exclude_layers", exclude_layers), _names("exclude_operators", exclude_operators)
     parts = _names("exclude_layers_match", [exclude_layers_match] if isinstance(exclude_layers_match, str) else exclude_layers_match)
     if mode != "none" and calib_data is None:
-        raise CheckedValueError(f"[quantization] calib_data is None with calib_mode {mode!r}; a DataLoader or a DataIter is accepted")
-    arrays = _first_batch(calib_data, data_shapes)
-    inputs, sym, arg_params, aux_params = _graph_of(network, arrays)
-    nodes = [n[:-7] if n.endswith("_output") else n for n in sym.get_internals().list_outputs()]
-    excluded += [n for n in nodes if any(part in n for part in parts)]
+        raise CheckedValueError(f"[quantization] calib_data is None with calib_mode {mode!r}; {ACCEPTED} is accepted")
+    batches = None if calib_data is None else Batches(calib_data)
+    arrays = first_batch(batches, data_shapes)
+    inputs, given, arg_params, aux_params = _graph_of(network, arrays)
+    excluded = layers + [n.name for n in given.nodes() if any(part in n.name for part in parts)]
     if logger:
         logger.info("These layers have been excluded %s", excluded)
     ask = dict(excluded_symbols=excluded, excluded_operators=operators, quantized_dtype=quantized_dtype, quantize_mode=quantize_mode)
     shapes = {name: array.shape for name, array in zip(inputs, arrays)}
-    sym, arg_params, aux_params, qsym, wanted = _merged(sym, arg_params, aux_params, shapes, ask, mode != "none", logger)
+    sym, arg_params, aux_params, qsym, wanted = _merged(given, arg_params, aux_params, shapes, ask, mode != "none", logger)
+    def becomes_integers(**other):
+        made, _ = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=True, calibrated=mode != "none", **{**ask, **other})
+        return {n.name[len("quantized_"):] for n in made.nodes() if n.name.startswith("quantized_")}
+    asked = {"layers": layers, "parts": parts, "without smart": becomes_integers(quantize_mode="full"),
+             "without exclusions": becomes_integers(quantize_mode="full", excluded_operators=[])}
+    report = report_of(given, sym, qsym, asked)
+    if logger:
+        logger.info("%s", report)
     if mode != "none":
         collector = _new_collector(mode, quantized_dtype, wanted, LayerOutputCollector, logger)
-        batches = (batch[:len(inputs)] for batch in _batches_of(calib_data))
-        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, batches, ctx, (num_calib_examples, num_calib_batches),
+        qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, (batch[:len(inputs)] for batch in batches), ctx, limits,
                            logger, quantized_dtype)
-    return _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx)
+    net = _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx)
+    net.quantization = report
+    return net
 
 
 @accepts_device
@@ -547,8 +531,9 @@ def quantize_net(network, quantized_dtype="auto", quantize_mode="full", exclude_
         Nodes whose name contains one of these stay in float32.
     exclude_operators : list of str, optional
         Operators that stay in float32.
-    calib_data : DataLoader or DataIter, optional
-        Batches that are like those of later inference. What follows the inputs, such as labels, is
+    calib_data : DataLoader, DataIter, iterable or callable, optional
+        Batches that are like those of later inference: an array, or a list of them, each. A
+        function of nothing gives one of the others. What follows the inputs, such as labels, is
         left out. Needed unless `calib_mode` is 'none'.
     data_shapes : list of shape or DataDesc, optional
         Of the inputs, where there is no `calib_data`.
@@ -573,7 +558,13 @@ def quantize_net(network, quantized_dtype="auto", quantize_mode="full", exclude_
     Returns
     -------
     SymbolBlock
-        Hybridized. `export` writes it, and `SymbolBlock.imports` reads it.
+        Hybridized. `export` writes it, and `SymbolBlock.imports` reads it. Its attribute
+        `quantization` is a :class:`QuantizationReport`: which layers stayed in float32, and why.
+
+    Raises
+    ------
+    TypeError, ValueError
+        naming an argument of another type or value, and what is accepted.
 
     Examples
     --------
@@ -585,6 +576,9 @@ def quantize_net(network, quantized_dtype="auto", quantize_mode="full", exclude_
     >>> int8 = mx.contrib.quantization.quantize_net(net, calib_data=data, calib_mode='naive')
     >>> bool((int8(images) - net(images)).abs().max().asscalar() < 0.01)
     True
+    >>> print(int8.quantization)
+    2 nodes in integers, 0 merged into others, 0 in float32
+    >>> int8 = mx.contrib.quantization.quantize_net(net, calib_data=lambda: [images], calib_mode='naive')
     >>> _ = int8.export('int8')
     """
     return quantize_net_v2(network, quantized_dtype, quantize_mode, quantize_granularity, exclude_layers, exclude_layers_match,

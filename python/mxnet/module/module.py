@@ -505,6 +505,40 @@ class Module(BaseModule):
         self._need("binded")
         self._exec_group.install_monitor(mon)
 
+    def explain(self, path=None, runs=5):
+        """The plan of the first context that ran last, as :meth:`mxnet.executor.Executor.explain`
+        gives it.
+
+        Parameters
+        ----------
+        path : str, optional
+            Where it is also written: ``.html``, ``.svg``, ``.txt`` or ``.json``.
+        runs : int
+            How often its nodes are run and timed, on copies of what is bound; 0: not at all.
+
+        Returns
+        -------
+        mxnet.explain.Explanation
+
+        Raises
+        ------
+        AssertionError
+            for a module that is not bound.
+        ValueError
+            for another ending of `path`, and for `runs` outside of 0 to 1000.
+
+        Examples
+        --------
+        >>> module = mx.mod.Module(mx.sym.relu(mx.sym.var('data'), name='relu'), label_names=None)
+        >>> module.bind([('data', (1, 2))], for_training=False)
+        >>> module.init_params()
+        >>> module.forward(mx.io.DataBatch([mx.nd.array([[1, 2]])]))
+        >>> [part['implementation'] for part in module.explain().plan['nodes'][0]['ran']]
+        ['pointwise loop']
+        """
+        self._need("binded")
+        return self._exec_group.execs[0].explain(path, runs)
+
     def prepare(self, data_batch, sparse_row_id_fn=None):
         self._need("binded")
         if sparse_row_id_fn is None:

@@ -143,7 +143,7 @@ def explain(args):
     model = load(args.model)
     model.run(_inputs(model, args))
     print(model)
-    print(model.explain())
+    print(model.explain(args.save, args.runs))
 
 
 def convert(args):
@@ -181,6 +181,9 @@ def main(argv=None):
             command.add_argument("--input", action="append", metavar="NAME=FILE.npy", help="instead of random numbers")
         if function is run:
             command.add_argument("--out", help="an .npz file for the results")
+        if function is explain:
+            command.add_argument("--runs", type=int, default=5, help="how often the nodes are run and timed; 0: not at all")
+            command.add_argument("--save", metavar="FILE", help="also written there: .html, .svg, .txt or .json")
         if function is bench:
             command.add_argument("--seconds", type=float, default=3.0, help="for each runtime")
         command.set_defaults(function=function)

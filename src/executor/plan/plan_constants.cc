@@ -8,6 +8,8 @@
 
 #include "mxnet/op.h"
 #include "ndarray/stored.h"
+#include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -31,12 +33,22 @@ uint64_t Mix(uint64_t identity, uint64_t more) {
 
 }  // namespace
 
+bool AsksFor(const Attrs& attrs, int input, int dtype) {
+  const auto* asks = attrs.op->trait<AsksForWeights>();
+  return asks && input < 32 && (asks->inputs >> input & 1) && (dtype == kFloat32 || dtype == kInt8);
+}
+
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)
     : plan_(plan), compute_(std::move(compute)), watched_at_(plan.num_slots(), nullptr) {
   for (size_t t = 0; t < plan.nodes.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
-    for (int b = n.in; b < n.in + n.num_in; ++b)
-      if (plan.blobs[b].place == Plan::Place::kConstant) ++pieces_[plan.blobs[b].at].readers;
+    for (int i = 0; i < n.num_in; ++i) {
+      const Plan::Blob& b = plan.blobs[n.in + i];
+      if (b.place != Plan::Place::kConstant) continue;
+      Piece& piece = pieces_[b.at];
+      ++piece.readers;
+      piece.askers += n.constant || AsksFor(*n.attrs, i, b.shape.dtype);
+    }
     for (int b = n.out; b < n.out + n.num_out; ++b) {
       if (plan.blobs[b].place != Plan::Place::kConstant) continue;
       Piece& piece = pieces_[plan.blobs[b].at];
@@ -110,14 +122,39 @@ void PlanConstants::Need(const void* weights) {
   Computed(it->second.node);
 }
 
-// What it is computed from may itself have been dropped.
-void PlanConstants::Begin(int node) {
-  const Plan::Node& n = plan_.nodes[node];
-  for (int b = n.in; b < n.in + n.num_in; ++b)
-    if (const void* at = AddressOf(b)) Need(at);
+PlanConstants::Piece* PlanConstants::Postponable(int blob) {
+  if (plan_.blobs[blob].place != Plan::Place::kConstant) return nullptr;
+  Piece& piece = pieces_.at(plan_.blobs[blob].at);
+  return piece.bytes < kLeast || piece.askers < piece.readers ? nullptr : &piece;
 }
 
-void PlanConstants::Computed(int node) {
+PlanConstants::Postponed PlanConstants::Postpone(int node) {
+  const Plan::Node& n = plan_.nodes[node];
+  const auto postpone = [this](Piece* piece) {
+    if (!piece->dropped) dropped_bytes_ += piece->bytes;
+    piece->dropped = true;
+  };
+  bool all = n.num_out > 0;
+  for (int b = n.out; b < n.out + n.num_out; ++b) all = all && Postponable(b);
+  if (all) {
+    for (int b = n.out; b < n.out + n.num_out; ++b) postpone(Postponable(b));
+    return Postponed::kNode;
+  }
+  const auto* only = n.attrs ? n.attrs->op->trait<ReadOnlyFor>() : nullptr;
+  Piece* const piece = only ? Postponable(n.out + only->output) : nullptr;
+  if (!piece) return Postponed::kNothing;
+  postpone(piece);
+  return Postponed::kOutput;
+}
+
+// What it is computed from may itself have been dropped.
+void PlanConstants::Begin(int node, int but) {
+  const Plan::Node& n = plan_.nodes[node];
+  for (int i = 0; i < n.num_in; ++i)
+    if (const void* at = i == but ? nullptr : AddressOf(n.in + i)) Need(at);
+}
+
+void PlanConstants::Computed(int node, int but) {
   const Plan::Node& n = plan_.nodes[node];
   for (int b = n.in; b < n.in + n.num_in; ++b) {
     const auto watched = plan_.blobs[b].place == Plan::Place::kSlot ? watched_.find(watched_at_[plan_.blobs[b].at]) : watched_.end();
@@ -125,7 +162,7 @@ void PlanConstants::Computed(int node) {
   }
   if (dropped_bytes_ == 0) return;
   for (int b = n.out; b < n.out + n.num_out; ++b) {
-    if (plan_.blobs[b].place != Plan::Place::kConstant) continue;
+    if (plan_.blobs[b].place != Plan::Place::kConstant || b == n.out + but) continue;
     Piece& piece = pieces_[plan_.blobs[b].at];
     if (piece.dropped) dropped_bytes_ -= piece.bytes;
     piece.dropped = false;

@@ -18,6 +18,9 @@
 
 namespace mxnet {
 
+/* Does the kernel say before it reads that input (AsksForWeights)? */
+bool AsksFor(const Attrs& attrs, int input, int dtype);
+
 class PlanConstants final : public PlanWeights {
  public:
   /* `compute(node)` runs a constant node. */
@@ -32,9 +35,14 @@ class PlanConstants final : public PlanWeights {
    * another slot has it, so its contents are there for good. */
   bool Watch(int slot, const NDArray& array);
   bool Watches(int slot) const { return watched_at_[slot] != nullptr; }
-  /* Around a constant node that runs. */
-  void Begin(int node);
-  void Computed(int node);
+  /* A constant node whose results only such kernels and constant nodes read need not run: it does
+   * when one of them asks, which a kernel that finds its form of the weights made never does. */
+  enum class Postponed { kNothing, kOutput, kNode };  // kOutput: one of a node with the trait ReadOnlyFor, the others are to be computed
+  Postponed Postpone(int node);
+  /* Around a constant node that runs; `but`: an input that it does not read, an output that it does
+   * not write. */
+  void Begin(int node, int but = -1);
+  void Computed(int node, int but = -1);
 
   void Need(const void* weights) override;
   void Done(const void* weights) override;
@@ -45,14 +53,15 @@ class PlanConstants final : public PlanWeights {
  private:
   struct Piece {
     size_t bytes = 0;
-    int node = -1, output = 0, readers = 0;
-    bool dropped = false;
+    int node = -1, output = 0, readers = 0, askers = 0;
+    bool dropped = false;  // or not computed yet
   };
   struct Watched {
     int slot = -1;
     NDArray array;  // without a history
     bool held = false;
   };
+  Piece* Postponable(int blob);  // null: it is not
   bool InBlock(const void* weights) const { return base_ && weights >= base_ && weights < base_ + plan_.constant_bytes; }
   const void* AddressOf(int blob) const;
   static void Release(Watched* watched);

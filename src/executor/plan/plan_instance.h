@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/ran.h"
 #include "executor/plan/arena.h"
 #include "executor/plan/monitor.h"
 #include "executor/plan/plan.h"
@@ -23,8 +24,11 @@ class PlanConstants;
 class PlanWorkspace;
 struct PlanCudaGraphs;
 
-/* Nanoseconds by run and node. */
-using NodeTimes = std::vector<std::vector<double>>;
+/* What timed runs have shown. */
+struct NodeTimes {
+  std::vector<std::vector<double>> nanoseconds;  // by run and node
+  std::vector<RanParts> ran;                     // by node; empty where nothing ran
+};
 
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  public:
@@ -39,7 +43,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
    * everything. */
   void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor);
   /* Runs both phases on an engine worker `runs` times after some that are not counted, and tells
-   * how many nanoseconds each node took there. Waits. */
+   * how many nanoseconds each node took there, and by which implementations. Waits. */
   void RunTimed(const std::shared_ptr<PlanCall>& call, int runs, NodeTimes* times);
   /* Gives the arena's memory back once everything pushed so far is done. */
   void FreeArenaLater();
@@ -77,6 +81,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   // ---- nodes, on the thread that calls (plan_execute.cc)
   /* A loop as a whole, when its first node is among them. */
   void Execute(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
+  bool RunPostponed(int node);
   void ExecuteNodes(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
   void StartNode(int node, const RunContext& run, OnComplete done);
 

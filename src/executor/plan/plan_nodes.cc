@@ -1,4 +1,5 @@
 // What a plan runs: nodes with their blobs and requests.
+#include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_steps.h"
 #include "operator/record/call_cost.h"
 #include "operator/record/check.h"
@@ -59,15 +60,10 @@ class NodeMaker {
       const int loop = schedule_.data_loop_of[t];
       AddBlob(inputs[i].node, inputs[i].index, loop >= 0 && ReadsByExample(Source(t), i, info_.types[e].shape) ? loop : -1);
       if (places_.entries[e].place != Plan::Place::kSlot || attrs.ReadsOnlyShape(i)) continue;
-      if (!node->constant && !AsksFor(attrs, i, info_.types[e])) made_.slot_asked[places_.entries[e].at] = 0;
+      if (!node->constant && !AsksFor(attrs, i, info_.types[e].dtype)) made_.slot_asked[places_.entries[e].at] = 0;
       const auto [kind, output] = task_.slots.KindOf(static_cast<int>(places_.entries[e].at));
       if (kind == PlanSlots::SlotKind::kHeadGradient) made_.head_used[output] = 1;
     }
-  }
-
-  static bool AsksFor(const Attrs& attrs, int input, const TensorType& type) {
-    const auto* asks = attrs.op->trait<AsksForWeights>();
-    return asks && input < 32 && (asks->inputs >> input & 1) && type.dtype == kFloat32;
   }
 
   void AddOutputs(int t, Plan::Node* node) {

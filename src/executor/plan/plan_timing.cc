@@ -127,6 +127,7 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
   Engine::Get()->PushSync(
       [self = shared_from_this(), call, runs, result](RunContext run) {
         const int nodes = static_cast<int>(self->plan_->nodes.size());
+        result->ran.resize(static_cast<size_t>(nodes));
         // Not counted: the first run packs weights, touches pages, compiles kernels and chooses
         // engines. On a GPU another one shows how long the host takes to launch the nodes.
         const int before = run.ctx.is_gpu() ? 2 : 1;
@@ -140,10 +141,9 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           const auto node = [&](int t) {
             if (self->plan_->nodes[t].async || self->plan_->nodes[t].alone) return;  // takes what the program's code takes
             const auto run_node = [&] { self->ExecuteNodes(call.get(), t, t + 1, run, &PlanWorkspace::OfThread()); };
-            if (r > 0 && self->plan_->nodes[t].constant)
-              run_node();  // up to date
-            else
-              clock.Time(t, run_node);
+            if (r > 0 && self->plan_->nodes[t].constant) return run_node();  // up to date
+            const RanScope said(&result->ran[t]);
+            clock.Time(t, run_node);
           };
           for (int t = 0; t < nodes;) {
             if (self->plan_->nodes[t].loop < 0) {
@@ -158,7 +158,7 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           }
           if (r == before - 1) launching = clock.HostTime();
           std::vector<double> times = clock.Take();
-          if (r >= before) result->push_back(std::move(times));
+          if (r >= before) result->nanoseconds.push_back(std::move(times));
         }
       },
       plan_->ctx.execution(), variables.reads, variables.writes, FnProperty::kNormal, 0, "explain");

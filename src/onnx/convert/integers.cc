@@ -406,13 +406,14 @@ void ConvertIntegerMean(Call& c) {
 void ConvertIntegerFunction(Call& c) {
   const GraphProto& chain = *c.GraphAttr("chain");
   const Quantity y = ReadSteps(c, 3);
-  GraphBuilder at_once(c.builder()->ctx(), c.builder()->folded(), true);  // also LeakyReLU, some of whose kinds draw numbers
+  GraphBuilder at_once(c.builder()->ctx(), c.builder()->folded(), true,
+                       c.builder()->widens());  // also LeakyReLU, some of whose kinds draw numbers
   c.Out(FunctionInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, kUint8), [&](Value v) {
     for (const NodeProto& n : chain.nodes) {
       std::vector<Value> inputs;
       for (const std::string& name : n.inputs) {
         const auto known = std::find_if(chain.constants.begin(), chain.constants.end(), [&](const Constant& k) { return k.name == name; });
-        inputs.push_back(name.empty() ? Value() : known != chain.constants.end() ? Value(known->array) : v);
+        inputs.push_back(name.empty() ? Value() : known != chain.constants.end() ? c.builder()->Widened(Value(known->array), name) : v);
       }
       const Rule* rule = FindRule(n.domain, n.op, n.opset);
       Call call(n, n.opset, rule->argument, std::move(inputs), v.known() ? &at_once : c.builder());

@@ -134,7 +134,7 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
   const Value& a = c.in(0);
   const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
                 block = c.Attr("block_size", int64_t{0});
-  c.Ignore("accuracy_level");
+  const bool in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;  // data may be rounded to 8 bits
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
   if (c.has(4)) c.Refuse("input g_idx is given; accepted is none");
@@ -157,18 +157,64 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
         Mul(c, scale, c.Cast(c.Reshape(IsFloating(z.dtype()) ? z : Unpacked(c, z, bits, n, blocks), Shape{n, blocks}), kFloat32)));
   }
   if (c.has(5)) operands.push_back(c.Cast(c.in(5), kFloat32));
-  const AttrDict attrs = {{"num_hidden", Text(n)}, {"bits", Text(bits)}, {"no_bias", Text(!c.has(5))}, {"with_shift", Text(c.has(3))}};
+  const AttrDict attrs = {{"num_hidden", Text(n)},
+                          {"bits", Text(bits)},
+                          {"no_bias", Text(!c.has(5))},
+                          {"with_shift", Text(c.has(3))},
+                          {"in_integers", Text(in_integers)}};
   c.Out(c.Cast(c.Op("_block_dense", operands, attrs), a.dtype()));
 }
 
-/*
- * W (directions, input, 4 * hidden) and R in 8 bits, scales and zero points behind LSTM's inputs.
- * The weights become floats: exact products of dynamically quantized states would need each step
- * written out, and differ from this by the rounding of states alone.
- */
+namespace {
+
+/* Scale or zero point of W or R (directions, rows, columns): one for each direction or column;
+ * kNone where it has another size. */
+Value OfColumns(const Call& c, const Value& v, const Value& weight) {
+  const int64_t directions = weight.shape()[0], columns = weight.shape()[2];
+  if (v.size() == directions) return c.Reshape(v, Shape{directions});
+  return v.size() == directions * columns ? c.Reshape(v, Shape{directions, columns}) : Value();
+}
+
+/* The layer in integers; false: it has what that operator does not compute. */
+bool IntegerLstm(Call& c, const Recurrent& layer) {
+  const Value &w = c.in(1), &r = c.in(2);
+  const bool bytes = (w.dtype() == kInt8 || w.dtype() == kUint8) && (r.dtype() == kInt8 || r.dtype() == kUint8);
+  if (!bytes || layer.x.dtype() != kFloat32 || !HasOperator(layer) || layer.steps == 0 || layer.batch == 0) return false;
+  const auto zero = [&](int i, const Value& weight) {
+    return c.has(i) ? OfColumns(c, c.in(i), weight) : c.Filled(Shape{layer.directions}, weight.dtype(), 0);
+  };
+  std::vector<Value> operands = {layer.x, w, r, OfColumns(c, c.in(8), w), zero(9, w), OfColumns(c, c.in(10), r), zero(11, r), layer.b};
+  if (layer.b.kind == Value::kNone) operands[7] = c.Filled(Shape{layer.directions, 2 * layer.gates * layer.hidden}, kFloat32, 0);
+  for (int i : {3, 4, 5, 6})
+    if (operands[static_cast<size_t>(i)].kind == Value::kNone) return false;
+  operands.push_back(layer.h), operands.push_back(layer.c);
+  constexpr int64_t kMost = 8192;  // of _integer_lstm
+  if (layer.input > kMost || layer.hidden > kMost) return false;
+  const bool lengths = layer.lengths.kind != Value::kNone;
+  if (lengths) operands.push_back(layer.lengths);
+  const std::vector<Value> made = c.Ops("_integer_lstm", operands,
+                                        {{"state_size", Text(layer.hidden)},
+                                         {"bidirectional", Text(layer.directions == 2)},
+                                         {"reverse", Text(layer.reverse)},
+                                         {"use_sequence_length", Text(lengths)}});
+  GiveResult(c, layer, {made[0], made[1], made[2]});
+  return true;
+}
+
+}  // namespace
+
+/* W (directions, input, 4 * hidden) and R in 8 bits, scales and zero points behind LSTM's inputs.
+ * What the operator on integers does not compute is done in floats. */
 void ConvertDynamicQuantizeLSTM(Call& c) {
   CheckRank(c, 1, 3, 3);
   CheckRank(c, 2, 3, 3);
+  const auto turned = [&](const Value& w) {
+    Value shape = w;  // for its sizes alone
+    shape.type.shape = Shape{w.shape()[0], w.shape()[2], w.shape()[1]};
+    return shape;
+  };
+  Recurrent layer = ReadRecurrent(c, Recurrent::kLstm, turned(c.in(1)), turned(c.in(2)));
+  if (IntegerLstm(c, layer)) return;
   const auto weight = [&](int i, int scale, int zero) {
     const Value& w = c.in(i);
     const auto broad = [&](const Value& v) {
@@ -178,7 +224,8 @@ void ConvertDynamicQuantizeLSTM(Call& c) {
     };
     return c.Transpose(Dequantized(c, w, broad(c.in(scale)), broad(OptionalInput(c, zero))), {0, 2, 1});
   };
-  GiveRecurrent(c, ReadRecurrent(c, Recurrent::kLstm, weight(1, 8, 9), weight(2, 10, 11)));
+  layer.w = weight(1, 8, 9), layer.r = weight(2, 10, 11);
+  GiveRecurrent(c, layer);
 }
 
 }  // namespace onnx

@@ -134,6 +134,10 @@ void GiveRecurrent(Call& c, const Recurrent& layer) {
   } else {
     made = HasOperator(layer) ? ByOperator(c, layer) : ByStep(c, layer);
   }
+  GiveResult(c, layer, made);
+}
+
+void GiveResult(Call& c, const Recurrent& layer, const RecurrentResult& made) {
   if (c.wants(0)) c.Out(0, layer.batch_first ? c.Transpose(made.y, {2, 0, 1, 3}) : made.y);
   if (c.wants(1)) c.Out(1, layer.batch_first ? c.Transpose(made.h, {1, 0, 2}) : made.h);
   if (c.wants(2) && layer.cell == Recurrent::kLstm) c.Out(2, layer.batch_first ? c.Transpose(made.c, {1, 0, 2}) : made.c);

@@ -44,6 +44,8 @@ RecurrentResult ByStep(const Call& c, const Recurrent& layer);
 /* Attributes and inputs of LSTM, GRU or RNN, but for weights. */
 Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r);
 void GiveRecurrent(Call& c, const Recurrent& layer);
+/* The outputs, in the node's own layout. */
+void GiveResult(Call& c, const Recurrent& layer, const RecurrentResult& made);
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -1,4 +1,12 @@
 // Recurrent layers as the operator RNN has them: gates in its order, one array of parameters.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "ndarray/run.h"
+#include "ndarray/stored.h"
+#include "onnx/builder.h"
 #include "onnx/convert/recurrent.h"
 
 namespace mxnet {
@@ -6,17 +14,108 @@ namespace onnx {
 
 namespace {
 
-/* Gates of x (gates * hidden, ...) in the operator's order: i f c o of i o f c; r z h of z r h. */
+/* Where the operator's gates are among those of ONNX: i f c o of i o f c; r z h of z r h. */
+const int* GateOrder(Recurrent::Cell cell) {
+  static constexpr int kLstmOrder[] = {0, 2, 3, 1}, kGruOrder[] = {1, 0, 2}, kRnnOrder[] = {0};
+  return cell == Recurrent::kLstm ? kLstmOrder : cell == Recurrent::kGru ? kGruOrder : kRnnOrder;
+}
+
+/* Gates of x (gates * hidden, ...) in the operator's order. */
 Value Ordered(const Call& c, const Recurrent& layer, const Value& x) {
-  if (layer.cell == Recurrent::kRnn) return x;
+  if (layer.gates == 1) return x;
   const auto parts = Split(c, x, 0, layer.gates);
-  return layer.cell == Recurrent::kLstm ? Concat(c, {parts[0], parts[2], parts[3], parts[1]}, 0)
-                                        : Concat(c, {parts[1], parts[0], parts[2]}, 0);
+  std::vector<Value> ordered;
+  for (int64_t gate = 0; gate < layer.gates; ++gate) ordered.push_back(parts[static_cast<size_t>(GateOrder(layer.cell)[gate])]);
+  return Concat(c, ordered, 0);
+}
+
+/* Known floats, wherever they are. */
+class Floats {
+ public:
+  Floats() = default;
+  explicit Floats(const NDArray& array) : size_(array.shape().Size()), array_(array) {
+    if (array.delayed() && array.chunk()->stored && CoversChunk(array))
+      stored_ = array.chunk()->stored;
+    else
+      array.WaitToRead();
+  }
+  /* All of them; `room` holds them where they are not in memory. */
+  const float* Read(std::unique_ptr<float[]>* room) const {
+    if (!stored_) return size_ ? array_.data().data<float>() : nullptr;
+    room->reset(new float[static_cast<size_t>(size_)]);
+    stored_->Read(room->get());
+    return room->get();
+  }
+
+ private:
+  int64_t size_ = 0;
+  NDArray array_;
+  std::shared_ptr<const StoredContents> stored_;
+};
+
+/* The operator's parameters, made of a node's weights when they are read: a plan packs them, and
+ * then nobody holds either. */
+class ParameterContents final : public StoredContents {
+ public:
+  explicit ParameterContents(const Recurrent& layer)
+      : directions_(layer.directions),
+        gates_(layer.gates),
+        hidden_(layer.hidden),
+        input_(layer.input),
+        order_(GateOrder(layer.cell)),
+        w_(layer.w.array),
+        r_(layer.r.array) {
+    if (layer.b.kind != Value::kNone) b_ = Floats(layer.b.array);
+  }
+  void Read(void* to) const override {
+    const int64_t size = gates_ * hidden_, of_direction = size * (input_ + hidden_);
+    float* const y = static_cast<float*>(to);
+    Gates(w_, directions_, hidden_ * input_, y, of_direction);
+    Gates(r_, directions_, hidden_ * hidden_, y + size * input_, of_direction);
+    Gates(b_, 2 * directions_, hidden_, y + directions_ * of_direction, size);
+  }
+
+ private:
+  /* Parts of `each` elements for all gates; `stride`: from where all gates of one begin to where
+   * those of the next one do. */
+  void Gates(const Floats& from, int64_t parts, int64_t each, float* to, int64_t stride) const {
+    std::unique_ptr<float[]> room;
+    const float* const x = from.Read(&room);
+    for (int64_t i = 0; i < parts; ++i)
+      for (int64_t gate = 0; gate < gates_; ++gate) {
+        float* const here = to + i * stride + gate * each;
+        if (x)
+          std::copy_n(x + (i * gates_ + order_[gate]) * each, each, here);
+        else
+          std::fill_n(here, each, 0.f);
+      }
+  }
+  const int64_t directions_, gates_, hidden_, input_;
+  const int* const order_;
+  const Floats w_, r_;
+  Floats b_;
+};
+
+bool AreKnownFloats(const Recurrent& layer) {
+  for (const Value* v : {&layer.w, &layer.r, &layer.b})
+    if (v->kind != Value::kNone && (!v->known() || v->dtype() != kFloat32)) return false;
+  return layer.x.dtype() == kFloat32;
 }
 
 Value Parameters(const Call& c, const Recurrent& layer) {
-  std::vector<Value> all;
   const int64_t size = layer.gates * layer.hidden;
+  if (AreKnownFloats(layer)) {
+    FoldedWeights* const folded = c.builder()->folded();
+    const std::string name = "parameters of RNN, cell " + Text(static_cast<int>(layer.cell));
+    std::vector<NDArray> of = {layer.w.array, layer.r.array};
+    if (layer.b.kind != Value::kNone) of.push_back(layer.b.array);
+    if (const auto* kept = folded->Find(name, of)) return Value((*kept)[0]);
+    const Shape shape{layer.directions * size * (layer.input + layer.hidden + 2)};
+    const NDArray made = StoredArray(shape, kFloat32, std::make_shared<ParameterContents>(layer));
+    folded->Put(name, of, {made});
+    return Value(made);
+  }
+  std::vector<Value> all;
   for (int64_t d = 0; d < layer.directions; ++d) {
     const Value w = c.Reshape(SliceAxis(c, layer.w, 0, d, d + 1), Shape{size, layer.input});
     const Value r = c.Reshape(SliceAxis(c, layer.r, 0, d, d + 1), Shape{size, layer.hidden});

@@ -1,19 +1,11 @@
 // Support vector machines.
+#include "onnx/convert/tree_svm.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "onnx/convert/tree.h"
-
 namespace mxnet {
 namespace onnx {
-
-namespace {
-
-struct Machine {
-  std::string kernel;
-  double gamma = 0, coef0 = 0, degree = 0;
-  std::vector<float> coefficients, vectors, rho;
-};
 
 Machine ReadMachine(const Call& c) {
   Machine m;
@@ -24,9 +16,25 @@ Machine ReadMachine(const Call& c) {
   m.coefficients = c.Attr("coefficients", std::vector<float>{});
   m.vectors = c.Attr("support_vectors", std::vector<float>{});
   m.rho = c.Attr("rho", std::vector<float>{});
+  m.chance_a = c.Attr("prob_a", std::vector<float>{}), m.chance_b = c.Attr("prob_b", std::vector<float>{});
+  m.per_class = c.Attr("vectors_per_class", std::vector<int64_t>{});
+  for (int64_t n : m.per_class)
+    if (n < 0 || n > (int64_t{1} << 40)) c.Refuse("attribute vectors_per_class is " + Text(m.per_class));
   if (m.coefficients.empty() || m.rho.empty()) c.Refuse("attributes coefficients or rho are empty");
   return m;
 }
+
+void CheckClasses(const Call& c, const Machine& m, int64_t classes) {
+  const int64_t pairs = classes * (classes - 1) / 2;
+  if (static_cast<int64_t>(m.per_class.size()) != classes)
+    c.Refuse("attribute vectors_per_class is " + Text(m.per_class) + " for " + Text(classes) + " labels");
+  if (static_cast<int64_t>(m.rho.size()) < pairs)
+    c.Refuse("attribute rho has " + Text(static_cast<int64_t>(m.rho.size())) + " numbers for " + Text(pairs) + " pairs of classes");
+  if (static_cast<int64_t>(m.coefficients.size()) != (classes - 1) * m.count())
+    c.Refuse("attribute coefficients has " + Text(static_cast<int64_t>(m.coefficients.size())) + " numbers");
+}
+
+namespace {
 
 Value Matrix(const Call& c, const std::vector<float>& numbers, int64_t rows, int64_t columns, int dtype, const char* what) {
   if (rows < 0 || columns < 0 || static_cast<int64_t>(numbers.size()) != rows * columns)
@@ -59,12 +67,9 @@ struct Pairs {
   Value scores, votes;
 };
 
-Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels, const std::vector<int64_t>& per_class) {
+Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels) {
+  const std::vector<int64_t>& per_class = m.per_class;
   const int64_t classes = static_cast<int64_t>(per_class.size()), vectors = kernels.shape()[1], pairs = classes * (classes - 1) / 2;
-  if (static_cast<int64_t>(m.rho.size()) < pairs)
-    c.Refuse("attribute rho has " + Text(static_cast<int64_t>(m.rho.size())) + " numbers for " + Text(pairs) + " pairs of classes");
-  if (static_cast<int64_t>(m.coefficients.size()) != (classes - 1) * vectors)
-    c.Refuse("attribute coefficients has " + Text(static_cast<int64_t>(m.coefficients.size())) + " numbers");
   std::vector<int64_t> start(1, 0);
   for (int64_t n : per_class) start.push_back(start.back() + n);
   std::vector<float> rows, bias, votes_i(static_cast<size_t>(classes * pairs), 0), votes_j = votes_i;
@@ -90,60 +95,6 @@ Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels, const
   return made;
 }
 
-/* Wu, Lin and Weng (2004), "Probability estimates for multi-class classification by pairwise
- * coupling", second method. */
-void Couple(int64_t k, const std::vector<double>& r, double* p) {
-  const auto at = [&](int64_t i, int64_t j) { return static_cast<size_t>(i * k + j); };
-  std::vector<double> q(static_cast<size_t>(k * k), 0), qp(static_cast<size_t>(k));
-  for (int64_t t = 0; t < k; ++t) {
-    p[t] = 1.0 / static_cast<double>(k);
-    for (int64_t j = 0; j < k; ++j) {
-      if (j == t) continue;
-      q[at(t, t)] += r[at(j, t)] * r[at(j, t)];
-      q[at(t, j)] = -r[at(j, t)] * r[at(t, j)];
-    }
-  }
-  for (int64_t round = 0; round < std::max<int64_t>(100, k); ++round) {
-    double all = 0, worst = 0;
-    for (int64_t t = 0; t < k; ++t) {
-      qp[static_cast<size_t>(t)] = 0;
-      for (int64_t j = 0; j < k; ++j) qp[static_cast<size_t>(t)] += q[at(t, j)] * p[j];
-      all += p[t] * qp[static_cast<size_t>(t)];
-    }
-    for (int64_t t = 0; t < k; ++t) worst = std::max(worst, std::fabs(qp[static_cast<size_t>(t)] - all));
-    if (worst < 0.005 / static_cast<double>(k)) break;
-    for (int64_t t = 0; t < k; ++t) {
-      const double step = (all - qp[static_cast<size_t>(t)]) / q[at(t, t)];
-      p[t] += step;
-      all = (all + step * (step * q[at(t, t)] + 2 * qp[static_cast<size_t>(t)])) / ((1 + step) * (1 + step));
-      for (int64_t j = 0; j < k; ++j) {
-        qp[static_cast<size_t>(j)] = (qp[static_cast<size_t>(j)] + step * q[at(t, j)]) / (1 + step);
-        p[j] /= 1 + step;
-      }
-    }
-  }
-}
-
-Value Probabilities(const Call& c, const Value& scores, int64_t classes, const std::vector<float>& a, const std::vector<float>& b) {
-  const int64_t pairs = scores.shape()[1], examples = scores.shape()[0];
-  if (static_cast<int64_t>(a.size()) < pairs || static_cast<int64_t>(b.size()) < pairs)
-    c.Refuse("attributes prob_a or prob_b have too few numbers");
-  const std::vector<double> s = NumbersOf(scores);
-  std::vector<double> made(static_cast<size_t>(examples * classes));
-  for (int64_t n = 0; n < examples; ++n) {
-    std::vector<double> r(static_cast<size_t>(classes * classes), 0);
-    int64_t pair = 0;
-    for (int64_t i = 0; i < classes; ++i)
-      for (int64_t j = i + 1; j < classes; ++j, ++pair) {
-        const double z = s[static_cast<size_t>(n * pairs + pair)] * a[static_cast<size_t>(pair)] + b[static_cast<size_t>(pair)];
-        const double chance = std::min(std::max(1 / (1 + std::exp(z)), 1e-7), 1 - 1e-7);
-        r[static_cast<size_t>(i * classes + j)] = chance, r[static_cast<size_t>(j * classes + i)] = 1 - chance;
-      }
-    Couple(classes, r, made.data() + n * classes);
-  }
-  return FloatsLike(c, made, {examples, classes}, scores.dtype());
-}
-
 }  // namespace
 
 void ConvertSVMRegressor(Call& c) {
@@ -162,30 +113,25 @@ void ConvertSVMRegressor(Call& c) {
 }
 
 void ConvertSVMClassifier(Call& c) {
-  const Machine m = ReadMachine(c);
-  const std::vector<float> a = c.Attr("prob_a", std::vector<float>{}), b = c.Attr("prob_b", std::vector<float>{});
-  const std::vector<int64_t> per_class = c.Attr("vectors_per_class", std::vector<int64_t>{});
   const Post post = ReadPost(c);
   const Labels labels = ReadLabels(c, "classlabels_ints");
-  int64_t vectors = 0;
-  for (int64_t n : per_class) {
-    if (n < 0 || n > (int64_t{1} << 40)) c.Refuse("attribute vectors_per_class is " + Text(per_class));
-    vectors += n;
+  if (const auto machine = CoupledOf(c, std::max<int64_t>(1, labels.size()))) {
+    const CoupledResult result = RunCoupled(c, *machine, Features(c, 0));
+    GiveLabels(c, labels, result.places);
+    return c.Out(1, c.Cast(Transformed(c, result.chances, post), kFloat32));
   }
-  const bool coupled = vectors > 0 && !a.empty();
-  if (coupled) c.Known(0);  // probabilities are found by iteration
+  const Machine m = ReadMachine(c);
   const Value x = Features(c, 0);
-  const int64_t features = x.shape()[1], classes = std::max<int64_t>(1, labels.size());
+  const int64_t features = x.shape()[1], classes = std::max<int64_t>(1, labels.size()), vectors = m.count();
   Value scores, places;
   if (vectors == 0) {
     scores = AddNumber(c, Product(c, x, Matrix(c, m.coefficients, classes, features, x.dtype(), "coefficients")), m.rho[0]);
     places = c.Op("_npi_argmax", {scores}, {{"axis", "1"}});
   } else {
-    if (static_cast<int64_t>(per_class.size()) != classes)
-      c.Refuse("attribute vectors_per_class is " + Text(per_class) + " for " + Text(classes) + " labels");
-    const Pairs pairs =
-        OneAgainstOne(c, m, Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, vectors, features, x.dtype(), "support_vectors")), per_class);
-    scores = coupled ? Probabilities(c, pairs.scores, classes, a, b) : pairs.scores;
+    CheckClasses(c, m, classes);
+    const Value supports = Matrix(c, m.vectors, vectors, features, x.dtype(), "support_vectors");
+    const Pairs pairs = OneAgainstOne(c, m, Kernel(c, m, m.kernel, x, supports));
+    scores = pairs.scores;
     places = c.Op("_npi_argmax", {pairs.votes}, {{"axis", "1"}});
   }
   GiveLabels(c, labels, places);

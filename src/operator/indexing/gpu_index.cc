@@ -6,6 +6,7 @@
 #include "mxnet/op.h"
 #include "operator/indexing/gpu_order.h"
 #include "operator/indexing/index.h"
+#include "operator/indexing/move_units.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
@@ -21,18 +22,8 @@ int64_t* Positions(KernelArgs& a, int64_t n) {
   return static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
 }
 
-// An unsigned dtype of that size: moves do not look at elements.
-int UnitDType(size_t bytes) { return bytes == 1 ? kUint8 : bytes == 2 ? kUint16 : bytes == 4 ? kUint32 : kUint64; }
-
 // The I of a loop over so many items counts to 2^31 and more.
 bool Large(int64_t items) { return items >= rtc::kLargeCount; }
-
-// The widest unit, up to 8 bytes, in which pieces of `bytes` behind these addresses can be moved.
-size_t UnitOf(int64_t bytes, const void* p, const void* q, const void* r = nullptr) {
-  const uint64_t all =
-      static_cast<uint64_t>(bytes) | reinterpret_cast<uintptr_t>(p) | reinterpret_cast<uintptr_t>(q) | reinterpret_cast<uintptr_t>(r);
-  return all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
-}
 
 // The sizes of n dimensions; kernels have one at least.
 void AddSizes(const Shape& shape, int n, rtc::Arguments* args) {

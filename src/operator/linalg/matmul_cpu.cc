@@ -3,6 +3,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "base/threads/determinism.h"
 #include "base/threads/omp.h"
 #include "operator/gpu_library/gemm.h"
@@ -47,6 +48,7 @@ struct RowsTimesVector {
 template <typename T>
 void InnerRows(const RowsTimesVector& v, int64_t k, const T* a, const T* b, T* c) {
   const T *rows = v.of_b ? b : a, *x = v.of_b ? a : b;
+  Ran("inner products");
   constexpr bool kWide = sizeof(T) == 8;
   const int64_t parts = v.rows == 1 ? FixedParts(k / kInnerPart) : 1;
   if (parts > 1) {
@@ -69,6 +71,7 @@ void InnerRows(const RowsTimesVector& v, int64_t k, const T* a, const T* b, T* c
 
 template <typename T>
 void ThinRows(bool tb, const MatmulSize& s, const T* a, const T* b, const T* start, T* c) {
+  Ran("product with a thin matrix");
   ParallelFor(s.m, std::max<int64_t>(1, kWorthThread / (s.k * s.n)), [&](int64_t begin, int64_t end) {
     MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, false, tb, end - begin, s.n, s.k, a + begin * s.k, b, start, c + begin * s.n);
   });
@@ -81,12 +84,17 @@ void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) 
   if (vector.rows && s.batch == 1) return InnerRows(vector, s.k, a, b, c);
   if (s.batch == 1 && s.k == 1 && (s.m == 1 || s.n == 1)) {
     const T *x = s.m == 1 ? b : a, factor = s.m == 1 ? a[0] : b[0];
+    Ran("scaled vector");
     return ParallelFor(s.m * s.n, kScaledPart, [&](int64_t begin, int64_t end) {
       MXNET_CPU_CALL(ScaledVector)(sizeof(T) == 8, end - begin, static_cast<double>(factor), x + begin, c + begin);
     });
   }
   const bool thin = s.k * s.n <= kThinFactor;
   if (thin && !ta && s.batch == 1) return ThinRows(tb, s, a, b, static_cast<const T*>(nullptr), c);
+  if (vector.rows)
+    Ran("inner products");
+  else if (thin || (work <= kTiny && s.k * s.n <= kTinyFactor))
+    Ran("small products");
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (vector.rows) MXNET_CPU_CALL(InnerProducts)

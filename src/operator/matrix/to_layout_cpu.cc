@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "operator/matrix/move.h"
 #include "operator/matrix/to_layout.h"
@@ -18,6 +19,7 @@ template <typename T>
 void Transpose(const T* src, T* dst, int64_t planes, int64_t rows, int64_t columns) {
   constexpr int64_t kBlock = 32;
   const int64_t row_blocks = (rows + kBlock - 1) / kBlock;
+  Ran("transposed tiles", RanAt::kNone);
   ParallelFor(planes * row_blocks, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, columns * kBlock)), [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const T* from = src + (k / row_blocks) * rows * columns;

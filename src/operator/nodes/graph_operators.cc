@@ -73,6 +73,10 @@ const AttrsPtr& CastStorageAttrs(StorageType storage) {
   };
   return attrs[static_cast<int>(storage)];
 }
+const AttrsPtr& RetainRows() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_sparse_retain"), {});
+  return attrs;
+}
 const AttrsPtr& CopyAcross() {
   static const AttrsPtr attrs = MakeAttrs(Op::Get("_copyto"), {});
   return attrs;

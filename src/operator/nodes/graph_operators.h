@@ -58,6 +58,7 @@ const AttrsPtr& Copy();        // on one device
 const AttrsPtr& CopyAcross();  // between devices and dtypes
 const AttrsPtr& CastStorageAttrs(StorageType storage);
 const AttrsPtr& AddGradients();  // of AddGradient
+const AttrsPtr& RetainRows();    // (array, row numbers): these rows, row_sparse where that is wished for
 const AttrsPtr& ReshapeLike();   // (array, array whose shape it gets)
 const AttrsPtr& ConnectedTo();   // (array, array that it then depends on, with gradient 0)
 /* (array, array): summed over the dimensions that the second one does not have; itself when their

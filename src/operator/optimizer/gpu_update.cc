@@ -110,7 +110,19 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int6
   }
 }
 
-void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n) {
+void UpdateRowsOnDevice(const RunContext& run, const UpdateArgs& u, const int64_t* rows, bool all, int64_t count, int64_t size) {
+  const char* const rule = InfoOf(u.rule).name;
+  const std::string name = std::string("update_rows_") + rule;
+  const int64_t packs = (size + kWidth - 1) / kWidth, items = count * packs;
+  rtc::Arguments args;
+  args.Add(u.weight).Add(u.grad).Add(u.state[0]).Add(u.state[1]).Add(u.state[2]).Add(rows);
+  AddNumbers(u.numbers, &args);
+  args.Add(size).Add(int64_t{size % kWidth == 0 && Wide(Types(u), u)});
+  rtc::AddDivisor(packs, items >= rtc::kLargeCount, &args);
+  rtc::LaunchItems(run, {kFile, "update_rows", {u.dtype}, {all}, {rule}, name.c_str()}, items, &args);
+}
+
+void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n, const int64_t* numbers) {
   rtc::Arguments args;
   args.Add(a.weight)
       .Add(a.grad)
@@ -120,7 +132,8 @@ void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t ro
       .Add(a.numbers.lr)
       .Add(a.numbers.rescale)
       .Add(a.numbers.clip)
-      .Add(a.numbers.epsilon);
+      .Add(a.numbers.epsilon)
+      .Add(numbers);
   rtc::LaunchRows(run, {kFile, "group_adagrad", {a.dtype}}, rows, &args);
 }
 

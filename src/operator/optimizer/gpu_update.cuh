@@ -19,12 +19,14 @@ struct UpdatePointers {
   O* out;
 };
 
-// n elements of the arrays in `from`, n being 1 or 4.
+// n elements of the arrays in `from`, n being 1 or 4. Without a gradient that is 0.
 template <int n, bool writes_master, typename C, typename From, typename Rule>
-__device__ __forceinline__ void UpdateElements(const From& from, const Rule& rule, long long at) {
+__device__ __forceinline__ void UpdateElements(const From& from, const Rule& rule, long long at, bool has_grad = true) {
   C weight[n], grad[n], s[3][n], v[n];
   mx::LoadPack<n>(from.weight, at, weight);
-  mx::LoadPack<n>(from.grad, at, grad);
+#pragma unroll
+  for (int k = 0; k < n; ++k) grad[k] = C(0);
+  if (has_grad) mx::LoadPack<n>(from.grad, at, grad);
 #pragma unroll
   for (int j = 0; j < Rule::kStates; ++j) mx::LoadPack<n>(from.state[j], at, s[j]);
 #pragma unroll
@@ -43,12 +45,12 @@ __device__ __forceinline__ void UpdateElements(const From& from, const Rule& rul
 }
 // The elements of an item from `at` on, of an array with n.
 template <bool writes_master, typename C, typename From, typename Rule>
-__device__ __forceinline__ void UpdateItem(const From& from, const Rule& rule, long long at, long long n, bool wide) {
+__device__ __forceinline__ void UpdateItem(const From& from, const Rule& rule, long long at, long long n, bool wide, bool has_grad = true) {
   if (wide && at + 4 <= n) {
-    UpdateElements<4, writes_master, C>(from, rule, at);
+    UpdateElements<4, writes_master, C>(from, rule, at, has_grad);
   } else {
 #pragma unroll 1
-    for (long long k = at; k < at + 4 && k < n; ++k) UpdateElements<1, writes_master, C>(from, rule, k);
+    for (long long k = at; k < at + 4 && k < n; ++k) UpdateElements<1, writes_master, C>(from, rule, k, has_grad);
   }
 }
 
@@ -129,7 +131,39 @@ struct multi_update {
   }
 };
 
-// A block for each row.
+// Rows of whole arrays by a gradient that has some of them, of `size` elements each. `all`: every
+// row, `rows` has 1 + the row's place in the gradient, or 0; else `rows` has the numbers of the
+// gradient's rows, each once.
+template <typename I, typename T, bool all, template <typename> class Rule>
+struct update_rows {
+  typedef typename mx::Real<T>::Type C;
+  struct Args {
+    T* weight;
+    const T* grad;
+    T* state[3];
+    const long long* rows;
+    mxnet::UpdateNumbers numbers;
+    long long size, wide;
+    mx::Divisor packs;  // of four elements in a row
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const I n = mx::Over(i, a.packs);
+    const long long row = all ? static_cast<long long>(n) : a.rows[n], place = all ? a.rows[n] - 1 : static_cast<long long>(n);
+    UpdatePointers<T, T, T> from;
+    from.out = a.weight + row * a.size;
+    from.weight = from.out;
+    from.grad = a.grad + place * a.size;
+#pragma unroll
+    for (int j = 0; j < 3; ++j) from.state[j] = a.state[j] + row * a.size;
+    from.master = nullptr;
+    const Rule<C> rule(a.numbers);
+    UpdateItem<false, C>(from, rule, 4 * static_cast<long long>(i - n * static_cast<I>(a.packs.d)), a.size, a.wide != 0,
+                         !all || place >= 0);
+  }
+};
+
+// A block for each row, of the whole arrays or of those that `rows` numbers.
 template <typename T>
 struct group_adagrad {
   typedef typename mx::Real<T>::Type C;
@@ -138,6 +172,7 @@ struct group_adagrad {
     T *history, *out;
     long long n;
     double lr, rescale, clip, epsilon;
+    const long long* rows;
     long long count;
   };
   static __device__ C Clipped(const Args& a, long long i) {
@@ -150,12 +185,13 @@ struct group_adagrad {
       const double g = Clipped(a, row * a.n + i);
       sum += g * g;
     }
-    const double total = mx::Load<double>(a.history, row) + mx::BlockSum(sum, shared) / static_cast<double>(a.n);
+    const long long to = a.rows ? a.rows[row] : row;
+    const double total = mx::Load<double>(a.history, to) + mx::BlockSum(sum, shared) / static_cast<double>(a.n);
     const C step = static_cast<C>(a.lr / ::sqrt(total + a.epsilon));
-    for (long long i = row * a.n + threadIdx.x; i < (row + 1) * a.n; i += 256)
-      mx::Store(a.out, i, mx::Load<C>(a.weight, i) - step * Clipped(a, i));
+    for (long long i = threadIdx.x; i < a.n; i += 256)
+      mx::Store(a.out, to * a.n + i, mx::Load<C>(a.weight, to * a.n + i) - step * Clipped(a, row * a.n + i));
     __syncthreads();
-    if (threadIdx.x == 0) mx::Store(a.history, row, total);
+    if (threadIdx.x == 0) mx::Store(a.history, to, total);
   }
 };
 // A block for each chunk: sum of the squares.

@@ -19,8 +19,16 @@ struct DeviceNumbers {
 };
 /* UpdateRange over all n elements on run.stream. */
 void UpdateOnDevice(const RunContext& run, const UpdateArgs& a, int64_t n, const DeviceNumbers& numbers = DeviceNumbers());
-/* GroupAdaGradRows over all rows. */
-void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n);
+/*
+ * UpdateRange in place of rows of `size` elements. `all`: of `count` rows, to each of which `rows`
+ * gives 1 + the place of its gradient in u.grad, or 0, then the gradient is 0; else of the rows
+ * that `rows` numbers, each once, by the `count` rows of u.grad. REQUIRES: no master, u.out is
+ * u.weight.
+ */
+void UpdateRowsOnDevice(const RunContext& run, const UpdateArgs& u, const int64_t* rows, bool all, int64_t count, int64_t size);
+/* GroupAdaGradRows over all rows, or (`numbers`) by `rows` rows of a.grad over those with these
+ * numbers, each once. */
+void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n, const int64_t* numbers = nullptr);
 
 /* One number of `dtype`, float32 or float64, for each array, on the device: in place of `lr`
  * and `wd`. */

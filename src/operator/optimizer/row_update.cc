@@ -206,7 +206,8 @@ void UpdateRows(const RowUpdate& how, KernelArgs& a) {
 void DeclareRowUpdate(const char* name, RowUpdate update) {
   DeclareSparse(name, [update](const Attrs&, const StorageTypes& in, StorageTypes* out) { return Takes(update, in, out); })
       .set_in_place()
-      .set_kernel(DeviceType::kCPU, [update](KernelArgs& a) { UpdateRows(update, a); });
+      .set_kernel(DeviceType::kCPU, [update](KernelArgs& a) { UpdateRows(update, a); })
+      .set_kernel(DeviceType::kGPU, [update](KernelArgs& a) { UpdateRowsOnDevice(update, a); });
 }
 
 }  // namespace mxnet

@@ -35,6 +35,9 @@ struct RowUpdate {
 };
 void DeclareRowUpdate(const char* name, RowUpdate update);
 
+/* The form's kernel for GPUs. */
+void UpdateRowsOnDevice(const RowUpdate& how, KernelArgs& args);
+
 template <typename P, typename = void>
 struct HasLazyUpdate : std::false_type {};
 template <typename P>

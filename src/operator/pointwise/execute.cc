@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "operator/pointwise/bools.h"
 #include "operator/pointwise/gpu_program.h"
@@ -372,6 +373,7 @@ void Execute(const RunContext& run, const Function& f, int compute, const Operan
     if (InMemoryOrder(in, count, out, operands, shapes, &result))
       return Execute(run, f, compute, operands, count, masks, params, result, req);
   }
+  if (!run.ctx.is_gpu()) Ran("pointwise loop");
   if (!run.ctx.is_gpu() && DTypeSize(out.dtype) <= 2 && !f.gradient && !params &&
       ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteUnconverted(f.row, compute, in, count, out, req)))
     return;
@@ -419,6 +421,7 @@ void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq
     const Operand operand(in);
     return Execute(run, Forward(k_identity), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
   }
+  Ran("pointwise loop");
   const ConvertFn plain = MXNET_CPU_CALL(PlainConversion)(in.dtype, out.dtype);
   if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own || plain)) {  // one conversion, or a plain copy
     if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;

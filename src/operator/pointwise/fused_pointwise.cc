@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/omp.h"
 #include "operator/pointwise/execute.h"
@@ -499,6 +500,7 @@ void Forward(KernelArgs& args) {
   MXNET_CHECK_KIND(IsFloating(out.dtype), Type) << "[_fused_pointwise] dtype " << DTypeName(out.dtype) << "; accepted: "
                                                 << "float32, float64, float16, bfloat16";
   if (args.run.ctx.is_gpu()) return RunOnDevice(args);
+  Ran("pointwise program");
   const std::shared_ptr<Program> program = KeptFor(args, Compile);
   std::vector<Source> sources(args.in.size());
   for (size_t i = 0; i < sources.size(); ++i) Describe(args.in[i], out, &sources[i]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/quantized.h"
 #include "operator/shared/on_host.h"
@@ -13,12 +14,15 @@ namespace quantized {
 
 struct BlockDenseParam : public Parameter<BlockDenseParam> {
   int num_hidden, bits;
-  bool no_bias, with_shift;
+  bool no_bias, with_shift, in_integers;
   MXNET_DECLARE_PARAM(BlockDenseParam) {
     MXNET_FIELD(num_hidden).set_lower_bound(1).describe("Number of columns of the output.");
     MXNET_FIELD(bits).set_default(4).describe("Bits of a number of the weight: 2, 4 or 8.");
     MXNET_FIELD(no_bias).set_default(true).describe("There is no bias.");
     MXNET_FIELD(with_shift).set_default(true).describe("There is a shift; else numbers stand around half of what they can be.");
+    MXNET_FIELD(in_integers)
+        .set_default(false)
+        .describe("4 bits: data is rounded to 8 bits, in blocks like those of the weight, and sums of a block are integers.");
   }
 };
 MXNET_REGISTER_PARAM(BlockDenseParam);
@@ -79,6 +83,7 @@ struct Job {
 /* Some rows of the weight go by all rows of data, which lie in the cache some at a time. */
 void Multiply(KernelArgs& args, const Job& job) {
   float* split = nn::Workspace<float>(args, job.rows * job.k);
+  Ran("products of blocks");
   ParallelFor(job.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k)), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
   });
@@ -91,6 +96,35 @@ void Multiply(KernelArgs& args, const Job& job) {
       const int64_t some = std::min(together, job.rows - r);
       float* out = job.out + r * hidden;
       MXNET_CPU_CALL(DotBlocks)(job.From(first), end - first, split + r * job.k, job.k, some, out + first, hidden);
+      if (!job.bias) continue;
+      for (int64_t s = 0; s < some; ++s)
+        for (int64_t i = first; i < end; ++i) out[s * hidden + i] += job.bias[i];
+    }
+  });
+}
+
+/* Are there loops for it in integers? */
+bool InIntegers(const Job& job) { return job.p.in_integers && job.p.bits == 4 && IntegerRow::Takes(job.bytes) && job.k > 0; }
+
+void MultiplyIntegers(KernelArgs& args, const Job& job) {
+  const int64_t pieces = IntegerRow::Pieces(job.blocks * job.bytes), hidden = job.p.num_hidden;
+  std::vector<IntegerRow> rows(static_cast<size_t>(job.rows));
+  int8_t* numbers = nn::Workspace<int8_t>(args, job.rows * pieces * 2 * IntegerRow::kPiece);
+  const int64_t each = pieces * IntegerRow::kPiece / 4;
+  float *scales = nn::Workspace<float>(args, job.rows * each), *sums = nn::Workspace<float>(args, job.rows * each);
+  for (int64_t r = 0; r < job.rows; ++r)
+    rows[static_cast<size_t>(r)] = {numbers + r * pieces * 2 * IntegerRow::kPiece, scales + r * each, sums + r * each};
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(IntegerBlocks)(job.x + r * job.k, job.blocks, job.bytes, rows[static_cast<size_t>(r)]);
+  });
+  constexpr int64_t kColumns = 4, kCached = 16384;  // columns that the loops take together; bytes of data that stay near
+  const int64_t groups = (hidden + kColumns - 1) / kColumns, together = std::max<int64_t>(4, kCached / job.k / 4 * 4);
+  ParallelFor(groups, std::max<int64_t>(1, 65536 / (job.k * job.rows)), [&](int64_t b, int64_t e) {
+    const int64_t first = b * kColumns, end = std::min(hidden, e * kColumns);
+    for (int64_t r = 0; r < job.rows; r += together) {
+      const int64_t some = std::min(together, job.rows - r);
+      float* out = job.out + r * hidden;
+      MXNET_CPU_CALL(DotIntegers)(job.From(first), end - first, rows.data() + r, some, out + first, hidden);
       if (!job.bias) continue;
       for (int64_t s = 0; s < some; ++s)
         for (int64_t i = first; i < end; ++i) out[s * hidden + i] += job.bias[i];
@@ -114,7 +148,8 @@ void Forward(KernelArgs& args) {
                 p.no_bias ? nullptr : args.in[BiasAt(p)].data<float>(),
                 weight.data<uint8_t>(),
                 args.out[0].data<float>()};
-  Multiply(args, job);
+  Ran(InIntegers(job) ? "blocks, data in 8 bits" : "blocks");
+  InIntegers(job) ? MultiplyIntegers(args, job) : Multiply(args, job);
 }
 
 MXNET_REGISTER_OP(_block_dense)

@@ -25,6 +25,29 @@ struct BlockRows {
  * together, place by place. DotBlocks: out[r * out_pitch + i] is the product of row i of
  * `count` with row r of `rows` of such numbers, which are `pitch` apart.
  */
+/*
+ * A row of data in 8 bits, for weights of 4 bits in blocks of 16, 32, 64, 128 ... bytes: each block
+ * has a scale of its own, its largest magnitude / 127. Bytes of the weight go by in pieces of 64;
+ * for each of these there are the numbers that meet low bits, 64 of them, those that meet high
+ * bits, and for four bytes each the scale, and the sum of the eight numbers times that. What lies
+ * behind the end is zero. A block with NaN or an infinity gives NaN.
+ */
+struct IntegerRow {
+  static constexpr int64_t kPiece = 64;
+  static bool Takes(int64_t bytes_of_block) { return bytes_of_block % kPiece == 0 || bytes_of_block == 16 || bytes_of_block == 32; }
+  static int64_t Pieces(int64_t bytes) { return (bytes + kPiece - 1) / kPiece; }
+  int8_t* numbers;
+  float *scales, *sums;
+};
+
+/*
+ * IntegerBlocks: such a row of `blocks` blocks of `bytes` bytes. DotIntegers: out[r * out_pitch +
+ * i] is the product of row i of `count` with rows[r]; sums of integers are exact.
+ */
+MXNET_CPU_DECLARE(void IntegerBlocks(const float* x, int64_t blocks, int64_t bytes, const IntegerRow& out);
+                  void DotIntegers(const BlockRows& weight, int64_t count, const IntegerRow* data, int64_t rows, float* out,
+                                   int64_t out_pitch);)
+
 MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out);
                   void DotBlocks(const BlockRows& weight, int64_t count, const float* split, int64_t pitch, int64_t rows, float* out,
                                  int64_t out_pitch);)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/intgemm.h"
@@ -43,6 +44,7 @@ void ByteProduct(KernelArgs& args, ByteMatrix a, int64_t rows, const int8_t* b, 
       for (int64_t row = from; row < to; ++row) store(row, 0, columns, room + row * columns);
     });
   }
+  Ran("products of 16-bit integers");
   int16_t* wide = nn::Workspace<int16_t>(args, rows * k);
   const char* bytes = static_cast<const char*>(a.ptr);
   ParallelFor(rows * k, kAlone, [&](int64_t from, int64_t to) {

@@ -1,6 +1,7 @@
 // Sums and products of arrays of 8-bit integers, element by element, and BatchNorm.
 #include <limits>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/quantized/bytes.h"
@@ -99,6 +100,7 @@ void AddKernel(KernelArgs& args) {
   if (!Wanted(args, 0)) return;
   if (!p.given()) {
     const double steps = largest > 0 ? static_cast<double>(std::numeric_limits<int32_t>::max()) / static_cast<double>(largest) : 0.0;
+    Ran("vector loop");
     return ParallelFor(out.Size(), kGrain, [&](int64_t b, int64_t e) {
       MXNET_CPU_CALL(AddWide)
       (x.a + b, x.a_unsigned, x.a_unit * steps, x.b + b, x.b_unsigned, x.b_unit * steps, e - b, out.data<int32_t>() + b);
@@ -106,6 +108,7 @@ void AddKernel(KernelArgs& args) {
   }
   const double steps = largest > 0 ? static_cast<double>(Levels(out.dtype)) / static_cast<double>(largest) : 0.0;
   const auto a_scale = static_cast<float>(x.a_unit * steps), b_scale = static_cast<float>(x.b_unit * steps);
+  Ran("vector loop");
   ParallelFor(out.Size(), kGrain, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(AddBytes)
     (x.a + b, x.a_unsigned, a_scale, x.b + b, x.b_unsigned, b_scale, LimitsOf(out.dtype), e - b, out.data<char>() + b);
@@ -123,6 +126,7 @@ void MulKernel(KernelArgs& args) {
   }
   if (!Wanted(args, 0)) return;
   const float scale = p.given() ? unit * StepsOf(Levels(out.dtype), p.largest()) : 0;
+  Ran("vector loop");
   ParallelFor(out.Size(), kGrain, [&](int64_t b, int64_t e) {
     const int64_t n = e - b;
     if (p.enable_float_output)

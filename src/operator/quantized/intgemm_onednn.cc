@@ -11,6 +11,8 @@ namespace {
 
 bool OnednnByteProduct(int64_t m, int64_t n, int64_t k, const void* a, bool a_unsigned, const int8_t* b, int32_t* c) {
   OmpScope threads(LibraryTeam(0.5 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
+  static const RanAt level = nn::OnednnLevel() == RanAt::kAvx512 ? RanAt::kAvx512Vnni : RanAt::kAvx2Vnni;  // which it has
+  Ran("oneDNN gemm of bytes", level);
   const int32_t offset = 0;
   const auto* natural = static_cast<const uint8_t*>(a);
   const auto* whole = static_cast<const int8_t*>(a);

@@ -3,6 +3,7 @@
 // networks for efficient integer-arithmetic-only inference, CVPR 2018.
 #include <limits>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
@@ -81,6 +82,7 @@ int ByteTypeOf(const Attrs& attrs) {
 /* f(first, count) for pieces of n elements, on several threads. */
 template <typename F>
 void InPieces(int64_t n, F&& f) {
+  Ran("vector loop");
   ParallelFor(n, kChunk, [&](int64_t b, int64_t e) { f(b, e - b); });
 }
 
@@ -89,6 +91,7 @@ void RangeOf(const TBlob& x, float* low, float* high) {
   const int64_t n = x.Size(), chunks = (n + kChunk - 1) / kChunk;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> least(static_cast<size_t>(chunks), kInfinity), greatest(static_cast<size_t>(chunks), -kInfinity);
+  Ran("vector loop");
   ParallelFor(chunks, 1, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i)
       MXNET_CPU_CALL(Extremes)(x.data<float>() + i * kChunk, std::min(kChunk, n - i * kChunk), &least[i], &greatest[i]);
@@ -170,6 +173,7 @@ void DequantizeKernel(KernelArgs& args) {
 int64_t LargestSumOf(const TBlob& x) {
   const int64_t n = x.Size(), chunks = (n + kChunk - 1) / kChunk;
   std::vector<int64_t> largest(static_cast<size_t>(chunks));
+  Ran("vector loop");
   ParallelFor(chunks, 1, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i)
       largest[i] = MXNET_CPU_CALL(LargestOfSums)(x.data<int32_t>() + i * kChunk, std::min(kChunk, n - i * kChunk));

@@ -237,6 +237,10 @@ Op& Register(const LayerKind& kind) {
         return P(a).form.add ? std::vector<std::pair<int, int>>{{P(a).LayerInputs(), 0}} : std::vector<std::pair<int, int>>();
       })
       .set_stateful()
+      .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
+        const int64_t filters = in[1].shape[0];
+        return filters > 0 ? 2.0 * static_cast<double>(out[0].Size()) * static_cast<double>(in[1].Size() / filters) : 0.0;
+      })
       .set_kernel(DeviceType::kCPU, Forward);
 }
 

@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 #include "operator/nn/onednn/onednn_common.h"
@@ -23,6 +24,7 @@ struct LayerEntry : nn::CacheEntry {
   dnnl::primitive primitive;
   nn::Operand src, weight, dst, bias;
   dnnl::memory workspace, scale, scales, dst_step, src_zero, dst_zero;
+  RanPart ran;
 };
 
 Type TypeOf(int dtype) {
@@ -82,6 +84,7 @@ void Finish(LayerEntry* entry, const typename Primitive::primitive_desc& pd, con
             int64_t filters) {
   dnnl::engine& engine = nn::OnednnEngine();
   entry->primitive = Primitive(pd);
+  entry->ran = nn::OnednnName(pd);
   entry->src.Init(src, pd.src_desc());
   entry->weight.Init(weight, pd.weights_desc());
   entry->dst.Init(dst, pd.dst_desc());
@@ -181,6 +184,7 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   AddForm(call, &key);
   auto* entry = static_cast<LayerEntry*>(nn::CachedEntry(key, [&] { return call.dense ? MakeDense(call) : MakeConvolution(call); }));
   if (!entry || (call.accumulate && entry->dst.differs)) return false;
+  Ran(entry->ran);
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
   if (workspace_bytes) entry->workspace.set_data_handle(args.workspace(workspace_bytes));
   float scale = call.scale, dst_step = call.dst_step;
@@ -189,7 +193,8 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   std::unordered_map<int, dnnl::memory> arguments;
   if (workspace_bytes) arguments.emplace(DNNL_ARG_SCRATCHPAD, entry->workspace);
   arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.src.ptr));
-  arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, key));
+  const uint64_t sums = static_cast<uint64_t>(call.src_type) << 1 | (call.src_zero != 0);  // of weights, that stand behind them
+  arguments.emplace(DNNL_ARG_WEIGHTS, nn::Weight(args, &entry->weight, call.weight.ptr, 1, sums));
   if (call.bias) {
     entry->bias.user.set_data_handle(const_cast<float*>(call.bias));
     arguments.emplace(call.bias_last ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(kBetweenOps) | DNNL_ARG_SRC_1 : DNNL_ARG_BIAS, entry->bias.user);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized_fused/integer_loops.h"
@@ -83,6 +84,7 @@ bool QuantizeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* ou
 }
 
 void QuantizeArray(const TBlob& x, float scale, int zero, const TBlob& out) {
+  Ran("vector loop");
   ParallelFor(x.Size(), kChunk, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(DivideToBytes)(x.data<float>() + b, scale, static_cast<float>(zero), LimitsOf(out.dtype), e - b, out.data<char>() + b);
   });
@@ -105,6 +107,7 @@ void Dequantize(KernelArgs& args) {
   const TBlob& x = args.in[0];
   const float scale = *args.in[1].data<float>();
   const auto zero = static_cast<float>(ZeroIn(args.in[2]));
+  Ran("vector loop");
   ParallelFor(x.Size(), kChunk, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(BytesToFloats)(x.data<char>() + b, x.dtype == kUint8, zero, scale, e - b, args.out[0].data<float>() + b);
   });
@@ -197,6 +200,7 @@ void ComputePairs(KernelArgs& args) {
   const int64_t channels = a.shape[1], places = a.shape.Prod(2, a.shape.ndim());
   const bool last = a.layout == Layout::kChannelsLast;
   const int64_t row = last ? channels : places, rows = row > 0 ? a.Size() / row : 0;
+  Ran("vector loop");
   ParallelFor(rows, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, row)), [&](int64_t from, int64_t to) {
     std::vector<char> same(last ? 0 : static_cast<size_t>(row));
     for (int64_t i = from; i < to; ++i) {
@@ -230,6 +234,7 @@ void LookUpAll(KernelArgs& args) {
   const auto* table = static_cast<const uint8_t*>(args.in[1].dptr);
   const auto* x = static_cast<const uint8_t*>(args.in[0].dptr);
   auto* out = static_cast<uint8_t*>(args.out[0].dptr);
+  Ran("vector loop");
   ParallelFor(args.in[0].Size(), kChunk, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(LookUp)(x + b, table, e - b, out + b); });
 }
 
@@ -260,6 +265,7 @@ void ComputeMeans(KernelArgs& args) {
   const TBlob& x = args.in[0];
   const int64_t channels = x.shape[1], places = x.shape.Prod(2, x.shape.ndim());
   const bool is_unsigned = x.dtype == kUint8;
+  Ran("vector loop");
   ParallelFor(x.shape[0], 1, [&](int64_t b, int64_t e) {
     std::vector<int32_t> sums(static_cast<size_t>(channels));
     std::vector<float> means(static_cast<size_t>(channels));

@@ -189,6 +189,7 @@ void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
 void RunReference(const P& p, KernelArgs& args, const LayerCall& call, const TBlob* kept) {
   const TBlob& out = args.out[0];
   const nn::ConvDims& d = call.dims;
+  args.NeedWeights(args.in[kWeight].dptr);
   nn::ConvCall sums;
   sums.dims = d, sums.dtype = call.src_type, sums.src = call.src, sums.weight = call.weight;
   sums.weight_input = kWeight;
@@ -278,6 +279,7 @@ Op& Register(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
         return p.with_addend ? std::vector<std::pair<int, int>>{{AddendAt(p), 0}} : std::vector<std::pair<int, int>>();
       })
       .set_stateful()
+      .set_trait(AsksForWeights{1 << kWeight})
       .set_flops(Flops)
       .set_zero_gradient()
       .set_kernel(kernel);

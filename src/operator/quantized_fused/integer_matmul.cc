@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/intgemm.h"
@@ -104,6 +105,7 @@ void Forward(KernelArgs& args) {
   const bool cuts = p.low > -std::numeric_limits<float>::infinity() || p.high < std::numeric_limits<float>::infinity();
   if (!cuts && g_integer_matmul && Env::Get().onednn_enabled && call.k > 0 && call.k <= kMostTogether && g_integer_matmul(args, call))
     return;
+  Ran("products of 16-bit integers");
   ParallelFor(call.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) OneMatrix(p, call, i);
   });

@@ -1,6 +1,7 @@
 // Products of matrices of bytes through oneDNN, where the processor adds bytes exactly.
 #include <unordered_map>
 
+#include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 #include "operator/nn/onednn/onednn_common.h"
@@ -18,6 +19,7 @@ using Dims = dnnl::memory::dims;
 struct MatMulEntry : nn::CacheEntry {
   dnnl::matmul primitive;
   dnnl::memory a, b, to, workspace, scale, step, a_zero, b_zero, zero;
+  RanPart ran;
 };
 
 Type TypeOf(int dtype) {
@@ -45,6 +47,7 @@ std::unique_ptr<nn::CacheEntry> Make(const MatMulCall& call) {
   const dnnl::matmul::primitive_desc pd(engine, a, b, to, attr);
   auto entry = std::make_unique<MatMulEntry>();
   entry->primitive = dnnl::matmul(pd);
+  entry->ran = nn::OnednnName(pd);
   entry->a = dnnl::memory(a, engine, nullptr), entry->b = dnnl::memory(b, engine, nullptr), entry->to = dnnl::memory(to, engine, nullptr);
   entry->workspace = dnnl::memory(pd.scratchpad_desc(), engine, nullptr);
   const Desc number(Dims{1}, Type::f32, Tag::a), whole(Dims{1}, Type::s32, Tag::a);
@@ -62,6 +65,7 @@ bool Run(KernelArgs& args, const MatMulCall& call) {
   key.Add(call.a_zero != 0).Add(call.b_zero != 0).Add(call.out.zero != 0).Add(team);
   auto* entry = static_cast<MatMulEntry*>(nn::CachedEntry(key, [&] { return Make(call); }));
   if (!entry) return false;
+  Ran(entry->ran);
   float scale = call.scale, step = call.out.step;
   int32_t a_zero = call.a_zero, b_zero = call.b_zero, zero = call.out.zero;
   std::unordered_map<int, dnnl::memory> arguments;

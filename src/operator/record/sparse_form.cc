@@ -11,6 +11,7 @@
 #include "mxnet/profiler.h"
 #include "operator/record/infers_storage.h"
 #include "operator/shared/on_host.h"
+#include "operator/shared/settle.h"
 
 namespace mxnet {
 
@@ -27,17 +28,34 @@ std::unordered_map<const Op*, SparseForm>& Forms() {
   return *forms;
 }
 
+/* What kernels make is in order, but where they say that they kept the order of an input. */
+void BeginOutputs(const KernelArgs& args) {
+  for (const TBlob& out : args.out) {
+    bool is_input = false;
+    for (const TBlob& in : args.in) is_input = is_input || in.sparse == out.sparse;
+    if (out.sparse && !is_input) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
+  }
+}
+
 /* Calls `kernel` when what callers filled in has been looked at. */
 Kernel Settled(const Kernel& kernel) {
   return [kernel](KernelArgs& args) {
     for (const TBlob& in : args.in)
       if (in.sparse) in.sparse->Settle();
-    // What kernels make is in order, but where they say that they kept the order of an input.
-    for (const TBlob& out : args.out) {
-      bool is_input = false;
-      for (const TBlob& in : args.in) is_input = is_input || in.sparse == out.sparse;
-      if (out.sparse && !is_input && !out.sparse->ctx.is_gpu()) out.sparse->state.store(SparseParts::kAscending, std::memory_order_release);
-    }
+    BeginOutputs(args);
+    kernel(args);
+  };
+}
+
+/* The same for a kernel that is given a GPU's arrays. How much it launches depends on numbers of
+ * the host that change from call to call, so no graph may keep its launches. */
+Kernel SettledOnDevice(const Kernel& kernel) {
+  return [kernel](KernelArgs& args) {
+    if (args.run.capture) ++args.run.capture->host_waits;
+    MXNET_CHECK(!args.run.capturing()) << "[" << args.attrs->op->name << "] of sparse arrays cannot be captured: their sizes may change";
+    for (const TBlob& in : args.in)
+      if (in.sparse) SettleOnDevice(args, in.sparse);
+    BeginOutputs(args);
     kernel(args);
   };
 }
@@ -62,7 +80,7 @@ void MakeRecord(const Op& dense, const SparseForm& form, Op* op) {
   op->set_kernel(DeviceType::kCPU, settled);
   const auto gpu = form.kernels.find(DeviceType::kGPU);
   op->set_kernel(DeviceType::kGPU,
-                 gpu != form.kernels.end() ? gpu->second : Kernel([settled](KernelArgs& args) { OnHost(args, settled); }));
+                 SettledOnDevice(gpu != form.kernels.end() ? gpu->second : Kernel([settled](KernelArgs& args) { OnHost(args, settled); })));
 }
 
 const Op* RecordOf(const Op& dense, const SparseForm& form) {
@@ -185,6 +203,8 @@ AttrsPtr AttrsOfDense(const Attrs& attrs) {
   made->dict.erase(kFormStorages);
   return made;
 }
+
+void ComputeOnHost(KernelArgs& args) { OnHost(args, *args.attrs->op->cpu_kernel); }
 
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
   g_fallbacks.fetch_add(1, std::memory_order_relaxed);

@@ -36,7 +36,8 @@ struct SparseForm {
   /*
    * Kernels see what is dense by TBlob::dptr and what is sparse by TBlob::sparse, settled
    * (SparseParts::Settle). Outputs are written, never added to. One for the CPU alone computes
-   * for GPUs on copies.
+   * for GPUs on copies, and so does one for GPUs where it calls ComputeOnHost. On a GPU, parts get
+   * memory by ResizeOnStream (ndarray/sparse_copy.h).
    */
   std::map<DeviceType, Kernel> kernels;
   bool in_place = false;  // honours the record's pairs in place, of any storage
@@ -92,6 +93,10 @@ AttrsPtr AttrsOfForm(const AttrsPtr& attrs, const StorageTypes& out);
 /* The same parameters with the dense record, for whoever has arrays of other storages: a form's
  * kernel takes those alone that it was chosen for. Null: it is no form's. */
 AttrsPtr AttrsOfDense(const Attrs& attrs);
+
+/* For a form's kernel for GPUs, of calls that it leaves to the one for the CPU: on copies on the
+ * host. */
+void ComputeOnHost(KernelArgs& args);
 
 /* Has an operator no kernel for these? Says so once for each operator and storages, unless the
  * environment wants no such lines (MXNET_STORAGE_FALLBACK_LOG_VERBOSE), and counts it; the profiler

@@ -246,8 +246,8 @@ struct RecomputesNearlyFree {};
  * its parameters. */
 struct JoinsParameters {};
 
-/* The kernel for the CPU says before it reads these inputs in float32 (bit i: input i), and when it
- * has them in a form of its own (KernelArgs::NeedWeights). */
+/* The kernel for the CPU says before it reads these inputs in float32 or int8 (bit i: input i), and
+ * when it has them in a form of its own (KernelArgs::NeedWeights). */
 struct AsksForWeights {
   uint32_t inputs = 0;
 };

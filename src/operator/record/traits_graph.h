@@ -13,6 +13,11 @@ namespace mxnet {
  * the others it is promised by this alone, and their unread outputs are written. */
 struct HonoursNullOutputs {};
 
+/* The kernel for the CPU does not read `input` when `output` is not wanted (OpReq::kNull). */
+struct ReadOnlyFor {
+  int input, output;
+};
+
 /* The inputs may be on several devices: the gradients of what a user's function gave. */
 struct TakesSeveralDevices {};
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/pointwise/execute.h"
@@ -304,6 +305,7 @@ void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vecto
             const TBlob& out, OpReq req) {
   if (req == OpReq::kNull) return;
   if (call.run.ctx.is_gpu()) return ReduceOnDevice(call.run, call.workspace, kind, in, reduced, finish, as_float, out, req);
+  Ran("reduction");
   const Plan plan = MakePlan(in.shape, reduced);
   const bool integer = !IsFloating(in.dtype) && !as_float;
   const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype));

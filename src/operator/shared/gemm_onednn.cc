@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <dnnl.hpp>
 
+#include "base/ran.h"
 #include "base/room.h"
 #include "base/threads/library_threads.h"
 #include "operator/shared/gemm.h"
@@ -27,11 +28,15 @@ int64_t RowsOfACall(bool ta, bool tb, int64_t m, int64_t n, int64_t k, int64_t l
 
 bool Sgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
            float beta, float* c, int64_t ldc) {
+  static const RanAt level = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core ? RanAt::kAvx512
+                             : dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx2      ? RanAt::kAvx2
+                                                                                         : RanAt::kBaseline;
   // It makes its code at the first call of a kind, on all threads, and ends the process where
   // memory for that has gone.
   constexpr size_t kCode = size_t{64} << 20;
   if (!HasRoomIfLimited(kCode)) return false;
   OmpScope threads(LibraryTeam(2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k)));
+  Ran("oneDNN sgemm", level);
   const int64_t rows = RowsOfACall(ta, tb, m, n, k, ldb);
   for (int64_t i = 0; i < m; i += rows)
     if (dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', std::min(rows, m - i), n, k, alpha, a + i * lda, lda, b, ldb, beta, c + i * ldc, ldc) !=

@@ -7,6 +7,7 @@
 
 #include "base/device/device_interface.h"
 #include "mxnet/op.h"
+#include "mxnet/profiler.h"
 #include "ndarray/run.h"
 #include "ndarray/sparse_copy.h"
 #include "rtc/loop.h"
@@ -39,6 +40,7 @@ void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute) {
   if (args.run.capture) ++args.run.capture->host_waits;
   MXNET_CHECK(!args.run.capturing()) << "[" << args.attrs->op->name
                                      << "] computes on the host: a stream that is being captured cannot wait for it";
+  if (profiler::Active() != 0) profiler::Mark("host_copy", args.attrs->op->name, "process");
   HostMemory memory;
   std::deque<TempParts> sparse;  // deque: growing keeps addresses
   std::vector<TBlob> in(args.in.begin(), args.in.end()), out(args.out.begin(), args.out.end());

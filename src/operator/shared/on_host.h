@@ -11,7 +11,8 @@ namespace mxnet {
 
 /*
  * compute(args); on a GPU with copies of the inputs on the host, and results and updated inputs
- * (Op::mutate_inputs) that are copied back. Waits for the stream, so it cannot be captured.
+ * (Op::mutate_inputs) that are copied back. Waits for the stream, so it cannot be captured. The
+ * profiler has a marker of each such call in the domain host_copy.
  * REQUIRES: the operator's kernels do not add.
  */
 void OnHost(KernelArgs& args, const std::function<void(KernelArgs&)>& compute);

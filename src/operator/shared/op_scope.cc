@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "base/ran.h"
 #include "profiler/events.h"
 
 namespace mxnet {
@@ -28,6 +29,7 @@ void OpScope::BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TB
   if (info == nullptr)
     info = Remember(Describe(NameOf(attrs), Flops(attrs, in, out), in, out, nullptr), NameOf(attrs), attrs.param, in, out);
   OpenOp(&open_, info, kImperative, run);
+  if (open_.kind != 0) Listen();
 }
 
 void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
@@ -35,9 +37,15 @@ void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlo
   if (!OpensNode()) return;
   if (*info == nullptr) *info = Describe(NameOf(attrs), Flops(attrs, in, out), in, out, node.c_str());
   OpenOp(&open_, *info, kSymbolic, run);
+  if (open_.kind != 0) Listen();
 }
 
-void OpScope::End() { CloseOp(&open_); }
+void OpScope::End() {
+  detail::g_ran = outer_;
+  if (outer_)  // whoever asks around this kernel wants to know it, too
+    for (int i = 0; i < ran_.count; ++i) outer_->Add(ran_.parts[i]);
+  CloseOp(&open_, ran_);
+}
 
 }  // namespace profiler
 }  // namespace mxnet

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "base/ran.h"
 #include "mxnet/op.h"
 #include "mxnet/profiler.h"
 
@@ -37,7 +38,14 @@ class OpScope {
   void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
                  const RunContext& run);
   void End();
+  void Listen() {
+    outer_ = detail::g_ran;
+    ran_.count = 0;
+    detail::g_ran = &ran_;
+  }
   Open open_;
+  RanParts* outer_;  // not set unless open
+  RanParts ran_;     // what this kernel says
 };
 
 /* Allocations of this thread count for the operator: `MemoryScope memory(NameOf(attrs));`. */

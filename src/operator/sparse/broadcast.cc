@@ -16,8 +16,8 @@ void WithVector(KernelArgs& args) {
   sparse::OnValues(args, *sparse::DenseKernel(args), 0);
 }
 
-MXNET_REGISTER_SPARSE(broadcast_mul, TakesCSRWithDense).set_kernel(DeviceType::kCPU, WithVector);
-MXNET_REGISTER_SPARSE(broadcast_div, TakesCSRWithDense).set_kernel(DeviceType::kCPU, WithVector);
+MXNET_REGISTER_SPARSE(broadcast_mul, TakesCSRWithDense).set_kernel(DeviceType::kCPU, WithVector).set_kernel(DeviceType::kGPU, WithVector);
+MXNET_REGISTER_SPARSE(broadcast_div, TakesCSRWithDense).set_kernel(DeviceType::kCPU, WithVector).set_kernel(DeviceType::kGPU, WithVector);
 
 }  // namespace
 }  // namespace mxnet

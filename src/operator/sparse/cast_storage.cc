@@ -8,9 +8,12 @@
 #include "mxnet/ndarray.h"
 #include "ndarray/sparse_copy.h"
 #include "operator/matrix/axes.h"
+#include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_cast.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -119,18 +122,21 @@ void CSRToDense(const SparseParts& in, const TBlob& out) {
 void CastStorageSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const TBlob &in = args.in[0], &out = args.out[0];
-  if (in.sparse && out.sparse && in.sparse->storage == out.sparse->storage) return CopyParts(*in.sparse, out.sparse, nullptr);
-  if (!out.sparse) return sparse::ToDense(in, out);
-  sparse::FromDense(sparse::AsDense(args, in), out.sparse);
+  if (in.sparse && out.sparse && in.sparse->storage == out.sparse->storage)
+    return args.run.ctx.is_gpu() ? sparse::CopyOnDevice(args, *in.sparse, out.sparse) : CopyParts(*in.sparse, out.sparse, nullptr);
+  if (!out.sparse) return sparse::ToDense(args, in, out);
+  sparse::FromDense(args, sparse::AsDense(args, in), out.sparse);
 }
 
 }  // namespace
 
 namespace sparse {
 
-void ToDense(const TBlob& in, const TBlob& out) {
+void ToDense(KernelArgs& args, const TBlob& in, const TBlob& out) {
   if (!in.sparse) {
-    if (in.Size() > 0) std::memcpy(out.dptr, in.dptr, in.Bytes());
+    if (in.Size() > 0) CopyBytes(args.run, in.dptr, out.dptr, static_cast<int64_t>(in.Bytes()));
+  } else if (args.run.ctx.is_gpu()) {
+    ToDenseOnDevice(args, *in.sparse, out);
   } else if (in.sparse->storage == StorageType::kCSR) {
     CSRToDense(*in.sparse, out);
   } else {
@@ -138,14 +144,17 @@ void ToDense(const TBlob& in, const TBlob& out) {
   }
 }
 
-void FromDense(const TBlob& in, SparseParts* out) { out->storage == StorageType::kCSR ? DenseToCSR(in, out) : DenseToRows(in, out); }
+void FromDense(KernelArgs& args, const TBlob& in, SparseParts* out) {
+  if (args.run.ctx.is_gpu()) return FromDenseOnDevice(args, in, out);
+  out->storage == StorageType::kCSR ? DenseToCSR(in, out) : DenseToRows(in, out);
+}
 
 TBlob AsDense(KernelArgs& args, const TBlob& in) {
   if (!in.sparse) return in;
   TBlob dense = in;
   dense.sparse = nullptr;
   dense.dptr = args.workspace(in.Bytes());
-  ToDense(in, dense);
+  ToDense(args, in, dense);
   return dense;
 }
 
@@ -165,14 +174,17 @@ MXNET_REGISTER_OP(cast_storage)
     .set_infer_type(SameType)
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) { return std::vector<NodeEntry>{MakeOp("_copy", {ograds[0]})}; })
     .set_kernel(CopyThrough);
-MXNET_REGISTER_SPARSE(cast_storage, TakesCast).set_from_dense().set_kernel(DeviceType::kCPU, CastStorageSparse);
+MXNET_REGISTER_SPARSE(cast_storage, TakesCast)
+    .set_from_dense()
+    .set_kernel(DeviceType::kCPU, CastStorageSparse)
+    .set_kernel(DeviceType::kGPU, CastStorageSparse);
 
 /* Zeros of the storage that is wished for. */
 bool TakesZeros(const Attrs&, const StorageTypes&, StorageTypes* out) {
   return GiveStorage(&(*out)[0], StorageType::kDense) || IsSparse((*out)[0]);
 }
 void ZerosSparse(KernelArgs& args) {
-  if (args.req[0] != OpReq::kNull) args.out[0].sparse->Resize(0);
+  if (args.req[0] != OpReq::kNull) sparse::StoreNothing(args, args.out[0].sparse);
 }
 MXNET_REGISTER_SPARSE(_zeros, TakesZeros).set_kernel(DeviceType::kCPU, ZerosSparse).set_kernel(DeviceType::kGPU, ZerosSparse);
 

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "operator/linalg/dot_param.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_product.h"
 #include "operator/sparse/sparse_product.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -18,7 +20,6 @@ namespace mxnet {
 namespace {
 
 using sparse::Matrix;
-using sparse::Product;
 constexpr StorageType kD = StorageType::kDense, kR = StorageType::kRowSparse, kC = StorageType::kCSR;
 
 /* The storage that 1.9.1 gives the result if nobody asks for another. */
@@ -51,10 +52,13 @@ bool TakesDotBackward(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
   return true;
 }
 
-/* out = op(csr) times op(dense), of matrices. `dense` may be row_sparse unless it is transposed. */
+/* out = op(csr) times op(dense), of matrices. `dense` may be row_sparse unless it is transposed.
+ * Product: sparse::Product or sparse::DeviceProduct. */
+template <typename Product>
 void CSRTimes(KernelArgs& args, const TBlob& csr, bool transpose_csr, const TBlob& dense, bool transpose_dense, int output,
               bool transpose_out = false) {
   const TBlob& out = args.out[output];
+  Ran("CSR product");
   const Product product(args, *csr.sparse, transpose_csr);
   if (out.sparse && out.sparse->storage == kR && !transpose_out) {
     Matrix rows = product.Rows(dense, transpose_dense);
@@ -64,13 +68,16 @@ void CSRTimes(KernelArgs& args, const TBlob& csr, bool transpose_csr, const TBlo
 }
 
 /* out = op(dense) times op(csr). */
+template <typename Product>
 void TimesCSR(KernelArgs& args, const TBlob& dense, bool transpose_dense, const TBlob& csr, bool transpose_csr, int output) {
   const TBlob& out = args.out[output];
-  if (!out.sparse || out.sparse->storage != kC) return CSRTimes(args, csr, !transpose_csr, dense, !transpose_dense, output, true);
+  if (!out.sparse || out.sparse->storage != kC) return CSRTimes<Product>(args, csr, !transpose_csr, dense, !transpose_dense, output, true);
+  Ran("CSR product");
   const Product product(args, *csr.sparse, !transpose_csr);
   product.StoreColumns(product.Rows(dense, !transpose_dense), out.sparse);
 }
 
+template <typename Product>
 void Dot(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const auto& p = args.param<DotParam>();
@@ -78,11 +85,12 @@ void Dot(KernelArgs& args) {
   const auto storage = [](const TBlob& b) { return b.sparse ? b.sparse->storage : kD; };
   if (!HasProduct(p, storage(lhs), storage(rhs)) || rhs.shape.ndim() > 2 || lhs.shape.ndim() > 2) return sparse::RunDense(args, 0);
   if (lhs.sparse)
-    CSRTimes(args, lhs, p.transpose_a, rhs, p.transpose_b && rhs.shape.ndim() > 1, 0);
+    CSRTimes<Product>(args, lhs, p.transpose_a, rhs, p.transpose_b && rhs.shape.ndim() > 1, 0);
   else
-    TimesCSR(args, lhs, p.transpose_a && lhs.shape.ndim() > 1, rhs, p.transpose_b, 0);
+    TimesCSR<Product>(args, lhs, p.transpose_a && lhs.shape.ndim() > 1, rhs, p.transpose_b, 0);
 }
 
+template <typename Product>
 void DotBackward(KernelArgs& args) {
   const auto& p = args.param<DotParam>();
   const TBlob &lhs = args.in[1], &rhs = args.in[2];
@@ -95,17 +103,28 @@ void DotBackward(KernelArgs& args) {
     if (of_csr || !matrices) {
       sparse::RunDense(args, output);
     } else if (output == 1) {  // op(lhs) transposed times ograd is the gradient of op(rhs)
-      CSRTimes(args, lhs, !p.transpose_a, ograd, false, output, p.transpose_b);
+      CSRTimes<Product>(args, lhs, !p.transpose_a, ograd, false, output, p.transpose_b);
     } else if (p.transpose_a) {  // op(rhs) times ograd transposed
-      CSRTimes(args, rhs, p.transpose_b, ograd, true, output);
+      CSRTimes<Product>(args, rhs, p.transpose_b, ograd, true, output);
     } else {
-      TimesCSR(args, ograd, false, rhs, !p.transpose_b, output);
+      TimesCSR<Product>(args, ograd, false, rhs, !p.transpose_b, output);
     }
   }
 }
 
-MXNET_REGISTER_SPARSE(dot, TakesDot).set_from_dense().set_kernel(DeviceType::kCPU, Dot);
-MXNET_REGISTER_SPARSE(_backward_dot, TakesDotBackward).set_kernel(DeviceType::kCPU, DotBackward);
+/* Errors of dtypes that there is no product of are told on the host. */
+template <void (*compute)(KernelArgs&)>
+void OnDevice(KernelArgs& args) {
+  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
+}
+
+MXNET_REGISTER_SPARSE(dot, TakesDot)
+    .set_from_dense()
+    .set_kernel(DeviceType::kCPU, Dot<sparse::Product>)
+    .set_kernel(DeviceType::kGPU, OnDevice<Dot<sparse::DeviceProduct>>);
+MXNET_REGISTER_SPARSE(_backward_dot, TakesDotBackward)
+    .set_kernel(DeviceType::kCPU, DotBackward<sparse::Product>)
+    .set_kernel(DeviceType::kGPU, OnDevice<DotBackward<sparse::DeviceProduct>>);
 
 }  // namespace
 }  // namespace mxnet

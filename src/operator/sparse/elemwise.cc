@@ -13,6 +13,8 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_cast.h"
+#include "operator/sparse/gpu_merge.h"
 #include "operator/sparse/row_kernels.h"
 #include "operator/sparse/row_union.h"
 #include "operator/sparse/sparse_values.h"
@@ -44,7 +46,7 @@ bool TakesScatterDiv(const Attrs&, const StorageTypes& in, StorageTypes* out) { 
 // ---- kernels
 
 /* out = f(a, b), arrays of so many elements or, where the pointer is null, 0. */
-void Apply(int row, int dtype, const void* a, const void* b, void* out, int64_t count) {
+void Apply(KernelArgs& args, int row, int dtype, const void* a, const void* b, void* out, int64_t count) {
   if (count == 0) return;
   TBlob in[2], to;
   Operand operands[2] = {Operand(0.0), Operand(0.0)};
@@ -54,8 +56,8 @@ void Apply(int row, int dtype, const void* a, const void* b, void* out, int64_t 
     if (data[i]) operands[i] = Operand(in[i]);
   }
   to.dptr = out, to.dtype = dtype, to.shape = Shape{count};
-  pointwise::Execute(RunContext{Context::CPU(0)}, pointwise::Forward(row), pointwise::ComputeFor(dtype, pointwise::GetRow(row).exact()),
-                     operands, 2, pointwise::kBinaryMasks, nullptr, to, OpReq::kWrite);
+  pointwise::Execute(args.run, pointwise::Forward(row), pointwise::ComputeFor(dtype, pointwise::GetRow(row).exact()), operands, 2,
+                     pointwise::kBinaryMasks, nullptr, to, OpReq::kWrite);
 }
 
 /* Sums and differences of floats: parts of the rows on each thread, in one pass. */
@@ -94,12 +96,33 @@ void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparsePar
   if (guess) out->Resize(at[1]);
 }
 
-void RowsWithRows(int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
-  const int dtype = out->values.dtype;
-  if (sparse::SameIndex(a, b)) {
-    sparse::CopyIndex(a, out);
-    return Apply(row, dtype, a.values.memory.dptr, b.values.memory.dptr, out->values.memory.dptr, a.values.Size());
+TBlob BlobOf(const SparseParts& parts) {
+  TBlob b;
+  b.shape = parts.shape, b.dtype = parts.values.dtype, b.ctx = parts.ctx, b.sparse = const_cast<SparseParts*>(&parts);
+  return b;
+}
+
+/* All rows of either, on a GPU; `out` may be one of them. */
+void RowsWithRowsOnDevice(KernelArgs& args, int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
+  const sparse::NumberGroups rows = sparse::UnionOfRowsOnDevice(args, {&a, &b});
+  const int64_t count = rows.count * sparse::RowSize(*out);
+  char* values[2];
+  const SparseParts* const from[2] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    values[i] = static_cast<char*>(args.workspace(static_cast<size_t>(count) * DTypeSize(out->values.dtype) + 1));
+    sparse::GatherRows(args, BlobOf(*from[i]), rows.ids, rows.count, values[i]);
   }
+  sparse::StoreRowNumbersOnDevice(args, rows, out);
+  Apply(args, row, out->values.dtype, values[0], values[1], out->values.memory.dptr, count);
+}
+
+void RowsWithRows(KernelArgs& args, int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
+  const int dtype = out->values.dtype;
+  if (sparse::SameIndex(args, a, b)) {
+    sparse::CopyIndex(args, a, out);
+    return Apply(args, row, dtype, a.values.memory.dptr, b.values.memory.dptr, out->values.memory.dptr, a.values.Size());
+  }
+  if (args.run.ctx.is_gpu()) return RowsWithRowsOnDevice(args, row, a, b, out);
   if ((row == pointwise::k_add || row == pointwise::k_sub) && sparse::RowSize(*out) > 0) {
     if (dtype == kFloat32) return MergeRows<float>(a, b, row == pointwise::k_sub, out);
     if (dtype == kFloat64) return MergeRows<double>(a, b, row == pointwise::k_sub, out);
@@ -113,13 +136,17 @@ void RowsWithRows(int row, const SparseParts& a, const SparseParts& b, SparsePar
     const auto place = [&](const SparseParts& p, int64_t from) {
       return from < 0 ? nullptr : p.values.data<char>() + static_cast<size_t>(from) * bytes;
     };
-    Apply(row, dtype, place(a, from_a), place(b, from_b), to + static_cast<size_t>(at) * bytes, count * sparse::RowSize(*out));
+    Apply(args, row, dtype, place(a, from_a), place(b, from_b), to + static_cast<size_t>(at) * bytes, count * sparse::RowSize(*out));
   });
 }
 
 /* The union of the elements, or those that both have; then without what is 0. */
 void ElementsWithElements(KernelArgs& args, int row, bool both, const SparseParts& a, const SparseParts& b, SparseParts* out) {
   for (const SparseParts* p : {&a, &b}) p->NeedAscending(args.attrs->op->name.c_str());
+  if (args.run.ctx.is_gpu()) {
+    const auto apply = [&](void* va, const void* vb, int64_t count) { Apply(args, row, a.values.dtype, va, vb, va, count); };
+    return sparse::MergeElementsOnDevice(args, a, b, both, apply, out);
+  }
   const int64_t rows = a.shape[0];
   const size_t item = DTypeSize(a.values.dtype);
   const int64_t *const ap = a.index[SparseParts::kIndptr].data<int64_t>(), *const ac = a.index[SparseParts::kColumns].data<int64_t>();
@@ -147,12 +174,13 @@ void ElementsWithElements(KernelArgs& args, int row, bool both, const SparsePart
     }
     ends[static_cast<size_t>(r)] = static_cast<int64_t>(n);
   }
-  Apply(row, a.values.dtype, va, vb, va, static_cast<int64_t>(n));
+  Apply(args, row, a.values.dtype, va, vb, va, static_cast<int64_t>(n));
   sparse::StoreNonZero(columns.data(), ends.data(), va, out);
 }
 
 /* out += or -= what is stored. */
-void AddStored(const SparseParts& parts, const TBlob& out, bool minus) {
+void AddStored(KernelArgs& args, const SparseParts& parts, const TBlob& out, bool minus) {
+  if (args.run.ctx.is_gpu()) return sparse::AddStoredOnDevice(args, parts, out, minus);
   VisitDType(out.dtype, "elemwise_add", [&](auto zero) {
     using T = decltype(zero);
     const T* const values = parts.values.data<T>();
@@ -181,10 +209,10 @@ void WithDense(KernelArgs& args, int row) {
   const TBlob &dense = args.in[1 - which], &out = args.out[0];
   // first as if nothing was stored
   if (row == pointwise::k_sub && which == 0)
-    Apply(row, out.dtype, nullptr, dense.dptr, out.dptr, out.Size());
+    Apply(args, row, out.dtype, nullptr, dense.dptr, out.dptr, out.Size());
   else if (out.dptr != dense.dptr)
     pointwise::ExecuteCast(args.run, dense, out, OpReq::kWrite);
-  AddStored(*args.in[which].sparse, out, row == pointwise::k_sub && which == 1);
+  AddStored(args, *args.in[which].sparse, out, row == pointwise::k_sub && which == 1);
 }
 
 /* `use(out)`, where out may be one of the inputs. */
@@ -193,7 +221,7 @@ void Apart(KernelArgs& args, F&& use) {
   SparseParts* const out = args.out[0].sparse;
   bool is_input = false;
   for (const TBlob& in : args.in) is_input = is_input || in.sparse == out;
-  if (!is_input) return use(out);
+  if (!is_input || args.run.ctx.is_gpu()) return use(out);  // a GPU's kernels read inputs before they change results
   TempParts fresh(*out);
   use(fresh.get());
   out->Swap(fresh.get());
@@ -201,7 +229,8 @@ void Apart(KernelArgs& args, F&& use) {
 
 void Alike(KernelArgs& args, int row, bool both) {
   const SparseParts &a = *args.in[0].sparse, &b = *args.in[1].sparse;
-  Apart(args, [&](SparseParts* out) { a.storage == kR ? RowsWithRows(row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
+  Apart(args,
+        [&](SparseParts* out) { a.storage == kR ? RowsWithRows(args, row, a, b, out) : ElementsWithElements(args, row, both, a, b, out); });
 }
 
 Kernel BinaryKernel(int row) {
@@ -217,14 +246,25 @@ void Multiply(KernelArgs& args) {
   sparse::OnValues(args, *sparse::DenseKernel(args), args.in[0].sparse ? 0 : 1);
 }
 
-MXNET_REGISTER_SPARSE(elemwise_add, TakesSum).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_add));
-MXNET_REGISTER_SPARSE(_grad_add, TakesSum).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_add));
-MXNET_REGISTER_SPARSE(elemwise_sub, TakesSum).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_sub));
-MXNET_REGISTER_SPARSE(_maximum, TakesAlike).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_maximum));
-MXNET_REGISTER_SPARSE(_minimum, TakesAlike).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_minimum));
-MXNET_REGISTER_SPARSE(_hypot, TakesAlike).set_in_place().set_kernel(DeviceType::kCPU, BinaryKernel(pointwise::k_hypot));
-MXNET_REGISTER_SPARSE(elemwise_mul, TakesProduct).set_kernel(DeviceType::kCPU, Multiply);
-MXNET_REGISTER_SPARSE(_scatter_elemwise_div, TakesScatterDiv).set_kernel(DeviceType::kCPU, sparse::OnValuesOfFirst);
+[[maybe_unused]] const bool kRegistered = [] {
+  struct Binary {
+    const char* name;
+    SparseForm::TakesFn takes;
+    int row;
+  };
+  for (const Binary& b : {Binary{"elemwise_add", TakesSum, pointwise::k_add}, Binary{"_grad_add", TakesSum, pointwise::k_add},
+                          Binary{"elemwise_sub", TakesSum, pointwise::k_sub}, Binary{"_maximum", TakesAlike, pointwise::k_maximum},
+                          Binary{"_minimum", TakesAlike, pointwise::k_minimum}, Binary{"_hypot", TakesAlike, pointwise::k_hypot}})
+    DeclareSparse(b.name, b.takes)
+        .set_in_place()
+        .set_kernel(DeviceType::kCPU, BinaryKernel(b.row))
+        .set_kernel(DeviceType::kGPU, BinaryKernel(b.row));
+  return true;
+}();
+MXNET_REGISTER_SPARSE(elemwise_mul, TakesProduct).set_kernel(DeviceType::kCPU, Multiply).set_kernel(DeviceType::kGPU, Multiply);
+MXNET_REGISTER_SPARSE(_scatter_elemwise_div, TakesScatterDiv)
+    .set_kernel(DeviceType::kCPU, sparse::OnValuesOfFirst)
+    .set_kernel(DeviceType::kGPU, sparse::OnValuesOfFirst);
 
 // ---- sums of several
 
@@ -238,24 +278,25 @@ bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
 }
 
 /* Pairs, then pairs of their sums, and so on. */
-void AddPairs(std::vector<const SparseParts*> parts, SparseParts* out) {
+void AddPairs(KernelArgs& args, std::vector<const SparseParts*> parts, SparseParts* out) {
   std::deque<TempParts> sums;
   while (parts.size() > 2) {
     std::vector<const SparseParts*> next;
     for (size_t k = 0; k + 1 < parts.size(); k += 2) {
       sums.emplace_back(*out);
-      RowsWithRows(pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
+      RowsWithRows(args, pointwise::k_add, *parts[k], *parts[k + 1], sums.back().get());
       next.push_back(sums.back().get());
     }
     if (parts.size() % 2) next.push_back(parts.back());
     parts = std::move(next);
   }
-  RowsWithRows(pointwise::k_add, *parts[0], *parts[1], out);
+  RowsWithRows(args, pointwise::k_add, *parts[0], *parts[1], out);
 }
 
-void AddRows(const std::vector<const SparseParts*>& parts, SparseParts* out) {
+void AddRows(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out) {
+  if (args.run.ctx.is_gpu()) return sparse::AddRowsOnDevice(args, parts, out);
   if (parts.size() == 1) return CopyParts(*parts[0], out, nullptr);
-  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(parts, out);
+  if (out->values.dtype == kFloat32 || out->values.dtype == kFloat64) return AddPairs(args, parts, out);
   const sparse::RowUnion rows(parts);
   out->Resize(rows.count());
   int64_t* const numbers = out->index[SparseParts::kRows].data<int64_t>();
@@ -295,7 +336,7 @@ void AddN(KernelArgs& args) {
   std::vector<const SparseParts*> parts;
   for (const TBlob& in : args.in)
     if (in.sparse) parts.push_back(in.sparse);
-  if (args.out[0].sparse) return AddRows(parts, args.out[0].sparse);
+  if (args.out[0].sparse) return AddRows(args, parts, args.out[0].sparse);
   // first what is dense
   bool first = true;
   for (const TBlob& in : args.in) {
@@ -303,10 +344,10 @@ void AddN(KernelArgs& args) {
     pointwise::ExecuteCast(args.run, in, args.out[0], first ? OpReq::kWrite : OpReq::kAdd);
     first = false;
   }
-  for (const SparseParts* p : parts) AddStored(*p, args.out[0], false);
+  for (const SparseParts* p : parts) AddStored(args, *p, args.out[0], false);
 }
 
-MXNET_REGISTER_SPARSE(add_n, TakesAddN).set_kernel(DeviceType::kCPU, AddN);
+MXNET_REGISTER_SPARSE(add_n, TakesAddN).set_kernel(DeviceType::kCPU, AddN).set_kernel(DeviceType::kGPU, AddN);
 
 }  // namespace
 }  // namespace mxnet

@@ -24,6 +24,7 @@ void EmbeddingSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   const SparseParts& weight = *args.in[1].sparse;
   const int64_t* number = ReadIndicesInRange(args, args.in[0], weight.shape[0], IndexMode::kRaise);
+  if (args.run.ctx.is_gpu()) return sparse::GatherRows(args, args.in[1], number, args.in[0].Size(), args.out[0].data<char>());
   const bool whole = sparse::IsWhole(weight);
   const auto bytes = static_cast<size_t>(weight.shape[1]) * DTypeSize(weight.values.dtype);
   const char* const values = weight.values.data<char>();
@@ -39,7 +40,9 @@ void EmbeddingSparse(KernelArgs& args) {
     }
   });
 }
-MXNET_REGISTER_SPARSE(Embedding, TakesEmbedding).set_kernel(DeviceType::kCPU, EmbeddingSparse);
+MXNET_REGISTER_SPARSE(Embedding, TakesEmbedding)
+    .set_kernel(DeviceType::kCPU, EmbeddingSparse)
+    .set_kernel(DeviceType::kGPU, EmbeddingSparse);
 
 /* sparse_grad asks for a row_sparse gradient; where the caller's array has a storage, that
  * decides. */
@@ -56,7 +59,10 @@ void EmbeddingGradientSparse(KernelArgs& args) {  // ograd, data -> weight_grad
   const int64_t* number = ReadIndicesInRange(args, args.in[1], out->shape[0], IndexMode::kRaise);
   sparse::SumRows(args, number, args.in[1].Size(), args.in[0].dptr, out);
 }
-MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient).set_from_dense().set_kernel(DeviceType::kCPU, EmbeddingGradientSparse);
+MXNET_REGISTER_SPARSE(_backward_Embedding, TakesEmbeddingGradient)
+    .set_from_dense()
+    .set_kernel(DeviceType::kCPU, EmbeddingGradientSparse)
+    .set_kernel(DeviceType::kGPU, EmbeddingGradientSparse);
 
 }  // namespace
 }  // namespace mxnet

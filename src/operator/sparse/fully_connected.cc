@@ -6,17 +6,18 @@
 #include "operator/pointwise/execute.h"
 #include "operator/record/sparse_form.h"
 #include "operator/reduce/reduce.h"
+#include "operator/sparse/gpu_product.h"
 #include "operator/sparse/sparse_product.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
 namespace {
 
-using sparse::Product;
 constexpr StorageType kD = StorageType::kDense, kC = StorageType::kCSR;
 
 bool TakesData(const Attrs&, const StorageTypes& in, StorageTypes* out) { return in[0] == kC && GiveStorage(&(*out)[0], kD); }
 
+template <typename Product>
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const TBlob& out = args.out[0];
@@ -36,6 +37,7 @@ bool TakesBackward(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   return true;
 }
 
+template <typename Product>
 void Backward(KernelArgs& args) {
   const TBlob ograd = sparse::AsDense(args, args.in[0]);
   if (args.req[0] != OpReq::kNull) sparse::RunDense(args, 0);
@@ -49,8 +51,18 @@ void Backward(KernelArgs& args) {
     });
 }
 
-MXNET_REGISTER_SPARSE(FullyConnected, TakesData).set_kernel(DeviceType::kCPU, Forward);
-MXNET_REGISTER_SPARSE(_backward_FullyConnected, TakesBackward).set_kernel(DeviceType::kCPU, Backward);
+/* Errors of dtypes that there is no product of are told on the host. */
+template <void (*compute)(KernelArgs&)>
+void OnDevice(KernelArgs& args) {
+  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
+}
+
+MXNET_REGISTER_SPARSE(FullyConnected, TakesData)
+    .set_kernel(DeviceType::kCPU, Forward<sparse::Product>)
+    .set_kernel(DeviceType::kGPU, OnDevice<Forward<sparse::DeviceProduct>>);
+MXNET_REGISTER_SPARSE(_backward_FullyConnected, TakesBackward)
+    .set_kernel(DeviceType::kCPU, Backward<sparse::Product>)
+    .set_kernel(DeviceType::kGPU, OnDevice<Backward<sparse::DeviceProduct>>);
 
 }  // namespace
 }  // namespace mxnet

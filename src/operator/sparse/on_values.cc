@@ -7,6 +7,7 @@
 #include "base/threads/omp.h"
 #include "ndarray/sparse_copy.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -58,13 +59,19 @@ void GatherStored(const SparseParts& in, const SparseParts& at, T* out) {
 }
 
 TBlob AtStored(KernelArgs& args, const TBlob& in, const SparseParts& at) {
-  if (in.sparse && SameIndex(*in.sparse, at)) return ValuesOf(*in.sparse);
+  if (in.sparse && SameIndex(args, *in.sparse, at)) return ValuesOf(*in.sparse);
   TBlob out = ValuesOf(at);
   out.dtype = in.dtype;
   out.dptr = args.workspace(out.Bytes());
   if (at.storage == StorageType::kRowSparse) {
     const TBlob rows = in.sparse && in.sparse->storage == StorageType::kCSR ? AsDense(args, in) : in;
-    GatherRows(rows, at.index[SparseParts::kRows].data<int64_t>(), at.stored(), out.data<char>());
+    GatherRows(args, rows, at.index[SparseParts::kRows].data<int64_t>(), at.stored(), out.data<char>());
+    return out;
+  }
+  if (args.run.ctx.is_gpu()) {
+    const bool csr = in.sparse && in.sparse->storage == StorageType::kCSR;
+    if (csr) in.sparse->NeedAscending(args.attrs->op->name.c_str());
+    GatherElementsOnDevice(args, csr ? in : AsDense(args, in), at, out.dptr);
     return out;
   }
   VisitSize(DTypeSize(in.dtype), [&](auto zero) {
@@ -118,7 +125,12 @@ void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out) 
   });
 }
 
-void CopyIndex(const SparseParts& from, SparseParts* out) {
+void GatherRows(KernelArgs& args, const TBlob& in, const int64_t* rows, int64_t count, char* out) {
+  args.run.ctx.is_gpu() ? GatherRowsOnDevice(args, in, rows, count, out) : GatherRows(in, rows, count, out);
+}
+
+void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out) {
+  if (args.run.ctx.is_gpu()) return CopyIndexOnDevice(args, from, out);
   if (&from == out) return;
   out->Resize(from.stored());
   out->state = from.state.load();
@@ -149,9 +161,10 @@ void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* value
   });
 }
 
-bool SameIndex(const SparseParts& a, const SparseParts& b) {
+bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b) {
   if (&a == &b) return true;
   if (a.storage != b.storage || a.stored() != b.stored() || a.shape != b.shape) return false;
+  if (args.run.ctx.is_gpu()) return SameNumbersOnDevice(args, a, b);
   for (int i = 0; i < a.num_index(); ++i)
     if (a.index[i].Bytes() > 0 && std::memcmp(a.index[i].memory.dptr, b.index[i].memory.dptr, a.index[i].Bytes()) != 0) return false;
   return true;
@@ -163,7 +176,7 @@ void OnValues(KernelArgs& args, const Kernel& dense, int main) {
   SparseParts* const result = args.out[0].sparse;
   std::vector<TBlob> in;
   for (int i = 0; i < args.in.size(); ++i) in.push_back(i == main ? ValuesOf(at) : AtStored(args, args.in[i], at));
-  CopyIndex(at, result);
+  CopyIndex(args, at, result);
   if (at.values.Size() == 0) return;
   TBlob out = ValuesOf(*result);
   const OpReq req = OpReq::kWrite;
@@ -175,6 +188,7 @@ void OnValues(KernelArgs& args, const Kernel& dense, int main) {
 }
 
 void RunDense(KernelArgs& args, int output) {
+  const Kernel* const dense = DenseKernel(args);
   std::vector<TBlob> in, out(args.out.begin(), args.out.end());
   for (const TBlob& b : args.in) in.push_back(AsDense(args, b));
   ThroughDense(args, output, [&](const TBlob& to) {
@@ -185,11 +199,17 @@ void RunDense(KernelArgs& args, int output) {
     call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
     call.out = Span<const TBlob>(out.data(), static_cast<int>(out.size()));
     call.req = Span<const OpReq>(req.data(), static_cast<int>(req.size()));
-    (*DenseKernel(args))(call);
+    (*dense)(call);
   });
 }
 
-const Kernel* DenseKernel(const KernelArgs& args) { return args.attrs->op->trait<SparseForm>()->dense->cpu_kernel; }
+const Kernel* DenseKernel(const KernelArgs& args) {
+  const Op& op = *args.attrs->op->trait<SparseForm>()->dense;
+  if (!args.run.ctx.is_gpu()) return op.cpu_kernel;
+  const auto found = op.kernels.find(DeviceType::kGPU);
+  MXNET_CHECK(found != op.kernels.end()) << "[" << op.name << "] has no kernel for " << args.run.ctx;
+  return &found->second;
+}
 
 bool KeepsZero(const Attrs& attrs) {
   double zero = 0, result = 1;

@@ -9,6 +9,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/sparse_form.h"
 #include "operator/reduce/records.h"
+#include "operator/sparse/gpu_fold.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -62,6 +63,28 @@ void Give(const std::vector<S>& sums, const TBlob& out) {
   ConvertElements(sums.data(), DTypeOf<S>::value, out.dptr, out.dtype, out.Size());
 }
 
+/* On a GPU. */
+template <What what>
+void ReduceOnDevice(KernelArgs& args, bool rows, bool columns, int ord) {
+  const SparseParts& in = *args.in[0].sparse;
+  const TBlob& out = args.out[0];
+  if (out.Size() == 0) return;
+  const double divisor = what != What::kMean ? 1
+                         : rows && columns   ? static_cast<double>(in.shape.Size())
+                                             : static_cast<double>(rows ? in.shape[0] : in.shape[1]);
+  const bool root = what == What::kNorm && ord == 2;
+  if (rows && columns) {
+    TBlob values = sparse::ValuesOf(in);
+    values.shape = Shape{values.Size()};
+    reduce::Finish finish;
+    finish.divisor = divisor, finish.sqrt = root;
+    const auto kind = what != What::kNorm ? reduce::kSum : root ? reduce::kSumSquare : reduce::kSumAbs;
+    return reduce::Reduce(args, kind, values, {1}, finish, what != What::kSum, out, OpReq::kWrite);
+  }
+  const auto kind = what != What::kNorm ? sparse::FoldKind::kSum : root ? sparse::FoldKind::kSquare : sparse::FoldKind::kAbs;
+  sparse::FoldOnDevice(args, in, {kind, rows, what == What::kSum && !IsFloating(in.values.dtype), divisor, root}, out);
+}
+
 /* Sums of integers stay integers; all else is added up in double. */
 template <What what>
 void Reduce(KernelArgs& args, const std::vector<char>& reduced, int ord) {
@@ -73,6 +96,7 @@ void Reduce(KernelArgs& args, const std::vector<char>& reduced, int ord) {
     TBlob dense = args.in[0];
     return sparse::RunDense(args, 0);
   }
+  if (args.run.ctx.is_gpu()) return ReduceOnDevice<what>(args, rows, columns, ord);
   VisitDType(out.Size() == 0 ? int{kFloat32} : args.in[0].dtype, "sum", [&](auto zero) {
     using T = decltype(zero);
     if (out.Size() == 0) return;
@@ -111,9 +135,15 @@ void ReduceSparse(KernelArgs& args) {
   }
 }
 
-MXNET_REGISTER_SPARSE(sum, TakesReduction<ReduceParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kSum>);
-MXNET_REGISTER_SPARSE(mean, TakesReduction<ReduceParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kMean>);
-MXNET_REGISTER_SPARSE(norm, TakesReduction<NormParam>).set_kernel(DeviceType::kCPU, ReduceSparse<What::kNorm>);
+MXNET_REGISTER_SPARSE(sum, TakesReduction<ReduceParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kSum>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kSum>);
+MXNET_REGISTER_SPARSE(mean, TakesReduction<ReduceParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kMean>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kMean>);
+MXNET_REGISTER_SPARSE(norm, TakesReduction<NormParam>)
+    .set_kernel(DeviceType::kCPU, ReduceSparse<What::kNorm>)
+    .set_kernel(DeviceType::kGPU, ReduceSparse<What::kNorm>);
 
 }  // namespace
 }  // namespace mxnet

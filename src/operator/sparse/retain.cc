@@ -3,9 +3,13 @@
 #include <cstring>
 #include <vector>
 
+#include "ndarray/sparse_copy.h"
+#include "operator/indexing/index_common.h"
+#include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/sparse_form.h"
-#include "operator/shared/on_host.h"
+#include "operator/sparse/gpu_groups.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -49,6 +53,25 @@ void RetainDense(KernelArgs& args) {
     std::memcpy(args.out[0].data<char>() + static_cast<size_t>(r) * bytes, args.in[0].data<char>() + static_cast<size_t>(r) * bytes, bytes);
 }
 
+/* The same on a GPU. */
+sparse::NumberGroups RowNumbersOnDevice(KernelArgs& args) {
+  const TBlob ids = sparse::AsDense(args, args.in[1]);
+  const int64_t rows = std::max<int64_t>(args.in[0].shape[0], 1);
+  const int64_t* const number = ReadIndicesInRange(args, ids, args.in[0].shape[0], IndexMode::kRaise);
+  return sparse::GroupOnDevice(args, sparse::SortOnDevice(args, number, ids.Size(), rows));
+}
+
+void RetainDenseOnDevice(KernelArgs& args) {
+  const TBlob &in = args.in[0], &out = args.out[0];
+  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
+  const int64_t n = args.in[1].Size(), row_bytes = static_cast<int64_t>(out.Bytes()) / out.shape[0];
+  const int64_t* const number = ReadIndicesInRange(args, args.in[1], in.shape[0], IndexMode::kRaise);
+  char* const rows = static_cast<char*>(args.workspace(static_cast<size_t>(std::max<int64_t>(n * row_bytes, 1))));
+  sparse::GatherRows(args, in, number, n, rows);
+  ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
+  sparse::SpreadRowsOnDevice(args, rows, number, n, row_bytes, out.dptr);
+}
+
 bool TakesRetain(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   if (in[0] == StorageType::kRowSparse) return GiveStorage(&(*out)[0], StorageType::kRowSparse);
   return in[0] == StorageType::kDense && (*out)[0] == StorageType::kRowSparse;
@@ -64,6 +87,15 @@ void Retain(KernelArgs& args) {
   sparse::GatherRows(args.in[0], rows.data(), out->stored(), out->values.data<char>());
 }
 
+void RetainOnDevice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const sparse::NumberGroups rows = RowNumbersOnDevice(args);
+  SparseParts* const out = args.out[0].sparse;
+  ResizeOnStream(out, rows.count, args.run);
+  CopyBytes(args.run, rows.ids, out->index[SparseParts::kRows].memory.dptr, rows.count * static_cast<int64_t>(sizeof(int64_t)));
+  sparse::GatherRows(args, args.in[0], rows.ids, rows.count, out->values.data<char>());
+}
+
 MXNET_REGISTER_OP(_sparse_retain)
     .describe(
         "The rows of data with these numbers; other rows are 0. Of a row_sparse array the result stores just these rows. The numbers may "
@@ -75,8 +107,8 @@ MXNET_REGISTER_OP(_sparse_retain)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{MakeOp("_sparse_retain", {ograds[0], node->inputs[1]}), NodeEntry()};
     })
-    .set_kernel([](KernelArgs& args) { OnHost(args, RetainDense); });
-MXNET_REGISTER_SPARSE(_sparse_retain, TakesRetain).set_kernel(DeviceType::kCPU, Retain);
+    .set_kernel([](KernelArgs& args) { args.run.ctx.is_gpu() ? RetainDenseOnDevice(args) : RetainDense(args); });
+MXNET_REGISTER_SPARSE(_sparse_retain, TakesRetain).set_kernel(DeviceType::kCPU, Retain).set_kernel(DeviceType::kGPU, RetainOnDevice);
 
 }  // namespace
 }  // namespace mxnet

@@ -8,6 +8,10 @@
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
+#include "ndarray/sparse_copy.h"
+#include "operator/matrix/move.h"
+#include "operator/sparse/gpu_groups.h"
+#include "operator/sparse/gpu_product.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -86,7 +90,21 @@ int64_t FindRow(const SparseParts& parts, int64_t number, bool whole) {
   return at != end && *at == number ? at - begin : -1;
 }
 
+namespace {
+
+void SumRowsOnDevice(KernelArgs& args, const int64_t* number, int64_t n, const void* from, SparseParts* out) {
+  const SortedNumbers sorted = SortOnDevice(args, number, n, std::max<int64_t>(out->shape[0], 1));
+  const NumberGroups groups = GroupOnDevice(args, sorted);
+  ResizeOnStream(out, groups.count, args.run);
+  CopyBytes(args.run, groups.ids, out->index[SparseParts::kRows].memory.dptr, groups.count * static_cast<int64_t>(sizeof(int64_t)));
+  SumByPointers(args, out->values.dtype,
+                {groups.count, n, groups.begin, sorted.element, nullptr, from, nullptr, RowSize(*out), out->values.memory.dptr});
+}
+
+}  // namespace
+
 void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* from, SparseParts* out) {
+  if (args.run.ctx.is_gpu()) return SumRowsOnDevice(args, number, n, from, out);
   if (n == 0) return out->Resize(0);
   const int row_bits = BitsOf(out->shape[0]);
   const Packed packed{BitsOf(n)};

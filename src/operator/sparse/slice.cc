@@ -3,10 +3,15 @@
 #include <cstring>
 #include <vector>
 
+#include "ndarray/sparse_copy.h"
 #include "operator/matrix/concat.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/slice_param.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_compact.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -76,6 +81,37 @@ void Slice(KernelArgs& args) {
   }
 }
 
+/* On a GPU. */
+void SliceOnDevice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const SparseParts& in = *args.in[0].sparse;
+  SparseParts* const out = args.out[0].sparse;
+  const int64_t rows = out->shape[0], row = First(args.param<SliceParam>(), 0, in.shape[0]);
+  const int64_t columns = out->shape[1], column = First(args.param<SliceParam>(), 1, in.shape[1]);
+  if (rows == 0) return sparse::StoreNothing(args, out);
+  const Parts from(in);
+  int64_t bounds[2];
+  rtc::ReadBack(args.run, from.indptr + row, &bounds[0], sizeof(int64_t));
+  rtc::ReadBack(args.run, from.indptr + row + rows, &bounds[1], sizeof(int64_t));
+  const int64_t count = bounds[1] - bounds[0], item = static_cast<int64_t>(DTypeSize(in.values.dtype));
+  if (columns != in.shape[1]) {
+    const sparse::CsrRows box{rows, from.indptr + row, bounds[0], count, from.columns, from.values};
+    const void* const keep = sparse::KeepColumnsOnDevice(args, box, column, column + columns);
+    return sparse::CompactOnDevice(args, box, in.values.dtype, keep, -column, [&](int64_t kept) {
+      ResizeOnStream(out, kept, args.run);
+      out->state = in.state.load();
+      const Parts to(*out);
+      return sparse::CsrTarget{to.indptr, to.columns, to.values};
+    });
+  }
+  ResizeOnStream(out, count, args.run);
+  out->state = in.state.load();
+  const Parts to(*out);
+  sparse::ShiftNumbersOnDevice(args, from.indptr + row, rows + 1, -bounds[0], to.indptr);
+  CopyBytes(args.run, from.columns + bounds[0], to.columns, count * static_cast<int64_t>(sizeof(int64_t)));
+  CopyBytes(args.run, from.values + bounds[0] * item, to.values, count * item);
+}
+
 /* What came in, at its place in the whole. */
 void SliceBackward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
@@ -91,8 +127,25 @@ void SliceBackward(KernelArgs& args) {
   for (int64_t r = 0; r <= out->shape[0]; ++r) to.indptr[r] = from.indptr[std::min(std::max<int64_t>(r - row, 0), rows)];
 }
 
-MXNET_REGISTER_SPARSE(slice, TakesSlice).set_kernel(DeviceType::kCPU, Slice);
-MXNET_REGISTER_SPARSE(_backward_slice, TakesSlice).set_kernel(DeviceType::kCPU, SliceBackward);
+MXNET_REGISTER_SPARSE(slice, TakesSlice).set_kernel(DeviceType::kCPU, Slice).set_kernel(DeviceType::kGPU, SliceOnDevice);
+/* On a GPU. */
+void SliceBackwardOnDevice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const SparseParts& in = *args.in[0].sparse;
+  SparseParts* const out = args.out[0].sparse;
+  const auto& p = args.param<SliceParam>();
+  if (in.shape[0] == 0) return sparse::StoreNothing(args, out);
+  ResizeOnStream(out, in.stored(), args.run);
+  out->state = in.state.load();
+  const Parts from(in), to(*out);
+  CopyBytes(args.run, from.values, to.values, static_cast<int64_t>(in.values.Bytes()));
+  sparse::ShiftNumbersOnDevice(args, from.columns, in.stored(), First(p, 1, out->shape[1]), to.columns);
+  sparse::PointersAroundOnDevice(args, from.indptr, First(p, 0, out->shape[0]), in.shape[0], out->shape[0], to.indptr);
+}
+
+MXNET_REGISTER_SPARSE(_backward_slice, TakesSlice)
+    .set_kernel(DeviceType::kCPU, SliceBackward)
+    .set_kernel(DeviceType::kGPU, SliceBackwardOnDevice);
 
 // ---- concat
 
@@ -126,7 +179,30 @@ void Concat(KernelArgs& args) {
   out->state = state;
 }
 
-MXNET_REGISTER_SPARSE(Concat, TakesConcat).set_kernel(DeviceType::kCPU, Concat);
+/* On a GPU. */
+void ConcatOnDevice(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  SparseParts* const out = args.out[0].sparse;
+  int64_t count = 0;
+  int state = SparseParts::kAscending;
+  for (const TBlob& in : args.in) count += in.sparse->stored(), state = std::max(state, in.sparse->state.load());
+  ResizeOnStream(out, count, args.run);
+  const Parts to(*out);
+  const int64_t item = static_cast<int64_t>(DTypeSize(out->values.dtype));
+  ZeroBytes(args.run, to.indptr, sizeof(int64_t));
+  int64_t n = 0, r = 1;
+  for (const TBlob& in : args.in) {
+    const Parts from(*in.sparse);
+    const int64_t stored = in.sparse->stored();
+    CopyBytes(args.run, from.columns, to.columns + n, stored * static_cast<int64_t>(sizeof(int64_t)));
+    CopyBytes(args.run, from.values, to.values + n * item, stored * item);
+    sparse::ShiftNumbersOnDevice(args, from.indptr + 1, in.shape[0], n, to.indptr + r);
+    n += stored, r += in.shape[0];
+  }
+  out->state = state;
+}
+
+MXNET_REGISTER_SPARSE(Concat, TakesConcat).set_kernel(DeviceType::kCPU, Concat).set_kernel(DeviceType::kGPU, ConcatOnDevice);
 
 }  // namespace
 }  // namespace mxnet

@@ -49,10 +49,12 @@ inline bool AnyNonZero(const void* data, int64_t count, int dtype) {
   return any;
 }
 
+// What takes a KernelArgs works where its `run` says; all that a GPU computes is put on its stream.
+
 /* Elements of an array of any storage, in a dense one of its shape and dtype. */
-void ToDense(const TBlob& in, const TBlob& out);
+void ToDense(KernelArgs& args, const TBlob& in, const TBlob& out);
 /* What of a dense array is not 0. */
-void FromDense(const TBlob& in, SparseParts* out);
+void FromDense(KernelArgs& args, const TBlob& in, SparseParts* out);
 /* The array, or a dense copy of it in the workspace. */
 TBlob AsDense(KernelArgs& args, const TBlob& in);
 
@@ -67,17 +69,17 @@ inline TBlob ValuesOf(const SparseParts& parts) {
 inline int64_t RowSize(const SparseParts& parts) { return parts.shape.Prod(1, parts.shape.ndim()); }
 
 /*
- * Runs `dense`, the CPU kernel of a pointwise operator, on what args.in[main] stores: the result
+ * Runs `dense`, the kernel of a pointwise operator, on what args.in[main] stores: the result
  * has its index parts. Other inputs of the same shape (of any storage), or which broadcast to it
  * (dense), are read at the same positions. REQUIRES: kernel(0, anything else) does not matter.
  */
 void OnValues(KernelArgs& args, const Kernel& dense, int main);
-/* The same with the CPU kernel of the form's own record. */
+/* The same with the kernel of the form's own record. */
 void OnValuesOfFirst(KernelArgs& args);
 /* f(0) = 0, for a pointwise operator of one input with these parameters: its kernel is asked. */
 bool KeepsZero(const Attrs& attrs);
 
-/* The CPU kernel of the dense record whose form runs. */
+/* The kernel of the dense record whose form runs, for the device that it runs on. */
 const Kernel* DenseKernel(const KernelArgs& args);
 /* args.out[output] = what compute(dense output) leaves there. */
 template <typename F>
@@ -88,20 +90,22 @@ void ThroughDense(KernelArgs& args, int output, F&& compute) {
   dense.sparse = nullptr;
   dense.dptr = args.workspace(out.Bytes());
   compute(dense);
-  FromDense(dense, out.sparse);
+  FromDense(args, dense, out.sparse);
 }
 /* One output, by the dense kernel: for results of storages that nothing else makes. */
 void RunDense(KernelArgs& args, int output);
 
 /* out = the index parts of `from`, and room for values. */
-void CopyIndex(const SparseParts& from, SparseParts* out);
+void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out);
 /* Values of the rows with these ascending numbers, of a dense or row_sparse array; what that does
- * not store is 0. */
+ * not store is 0. The first on the CPU. */
 void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out);
-/* csr `out` = the elements that are not 0 of these; row r ends before number ends[r]. */
+void GatherRows(KernelArgs& args, const TBlob& in, const int64_t* rows, int64_t count, char* out);
+/* On the CPU: csr `out` = the elements that are not 0 of these; row r ends before number
+ * ends[r]. */
 void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);
 /* Are the same rows or elements stored? */
-bool SameIndex(const SparseParts& a, const SparseParts& b);
+bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b);
 
 }  // namespace sparse
 }  // namespace mxnet

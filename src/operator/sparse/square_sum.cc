@@ -4,11 +4,13 @@
 
 #include "base/dtype.h"
 #include "base/threads/omp.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/sparse_form.h"
 #include "operator/reduce/records.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -61,14 +63,37 @@ bool TakesSquareSum(const Attrs& attrs, const StorageTypes& in, StorageTypes* ou
   return in[0] == StorageType::kRowSparse && axis >= 0 && GiveStorage(&(*out)[0], keeps ? StorageType::kRowSparse : StorageType::kDense);
 }
 
+/* On a GPU: of what is stored, then to where it belongs. */
+void SquareSumOnDevice(KernelArgs& args) {
+  const SparseParts& in = *args.in[0].sparse;
+  const TBlob& out = args.out[0];
+  const int axis = AxisOf(*args.attrs);
+  TBlob sums = out;
+  if (out.sparse) {
+    sparse::CopyIndex(args, in, out.sparse);
+    sums = sparse::ValuesOf(*out.sparse);
+  } else {
+    ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
+    sums.shape = Shape{axis == 0 ? in.shape[1] : in.stored()};
+    if (axis == 1) sums.dptr = args.workspace(sums.Bytes() + 1);
+  }
+  if (in.stored() == 0 || sums.Size() == 0) return;
+  reduce::Reduce(args, reduce::kSumSquare, sparse::ValuesOf(in), axis == 0 ? std::vector<char>{1, 0} : std::vector<char>{0, 1},
+                 reduce::Finish(), false, sums, OpReq::kWrite);
+  if (out.sparse || axis == 0) return;
+  const int64_t* const rows = in.index[SparseParts::kRows].data<int64_t>();
+  sparse::SpreadRowsOnDevice(args, sums.dptr, rows, in.stored(), static_cast<int64_t>(DTypeSize(out.dtype)), out.dptr);
+}
+
 void SquareSumSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& in = *args.in[0].sparse;
   if (in.shape.ndim() != 2) return sparse::RunDense(args, 0);
+  if (args.run.ctx.is_gpu()) return SquareSumOnDevice(args);
   const int axis = AxisOf(*args.attrs);
   const TBlob& out = args.out[0];
   const int64_t *const rows = in.index[SparseParts::kRows].data<int64_t>(), stored = in.stored(), columns = in.shape[1];
-  if (out.sparse) sparse::CopyIndex(in, out.sparse);
+  if (out.sparse) sparse::CopyIndex(args, in, out.sparse);
   VisitDType(in.values.dtype, "_square_sum", [&](auto zero) {
     using T = decltype(zero);
     const T* const values = in.values.data<T>();
@@ -133,17 +158,17 @@ void SquareSumBackwardSparse(KernelArgs& args) {
   const SparseParts& data = *args.in[1].sparse;
   SparseParts* const result = args.out[0].sparse;
   if (data.shape.ndim() != 2) return sparse::RunDense(args, 0);
-  if (args.in[0].sparse && AxisOf(*args.attrs) == 1) return CommonRows(*args.in[0].sparse, data, result);
+  if (args.in[0].sparse && AxisOf(*args.attrs) == 1)
+    return args.run.ctx.is_gpu() ? ComputeOnHost(args) : CommonRows(*args.in[0].sparse, data, result);
   TBlob in[2] = {sparse::AsDense(args, args.in[0]), sparse::ValuesOf(data)};
   if (AxisOf(*args.attrs) == 1) {
-    const size_t item = DTypeSize(in[0].dtype);
-    char* const part = static_cast<char*>(args.workspace(static_cast<size_t>(data.stored()) * item + 1));
-    const int64_t* const rows = data.index[SparseParts::kRows].data<int64_t>();
-    for (int64_t n = 0; n < data.stored(); ++n)
-      std::copy_n(in[0].data<char>() + static_cast<size_t>(rows[n]) * item, item, part + static_cast<size_t>(n) * item);
+    char* const part = static_cast<char*>(args.workspace(static_cast<size_t>(data.stored()) * DTypeSize(in[0].dtype) + 1));
+    TBlob column = in[0];
+    column.shape = Shape{data.shape[0], 1};
+    sparse::GatherRows(args, column, data.index[SparseParts::kRows].data<int64_t>(), data.stored(), part);
     in[0].dptr = part;
   }
-  sparse::CopyIndex(data, result);
+  sparse::CopyIndex(args, data, result);
   TBlob out = sparse::ValuesOf(*result);
   if (out.Size() == 0) return;
   const OpReq req = OpReq::kWrite;
@@ -176,8 +201,12 @@ MXNET_REGISTER_OP(_square_sum)
     .set_infer_shape(SquareSumShape)
     .set_gradient(BackwardNode("_backward_square_sum", kGradInputs))
     .set_kernel(SquareSum);
-MXNET_REGISTER_SPARSE(_square_sum, TakesSquareSum).set_kernel(DeviceType::kCPU, SquareSumSparse);
-MXNET_REGISTER_SPARSE(_backward_square_sum, TakesSquareSumBackward).set_kernel(DeviceType::kCPU, SquareSumBackwardSparse);
+MXNET_REGISTER_SPARSE(_square_sum, TakesSquareSum)
+    .set_kernel(DeviceType::kCPU, SquareSumSparse)
+    .set_kernel(DeviceType::kGPU, SquareSumSparse);
+MXNET_REGISTER_SPARSE(_backward_square_sum, TakesSquareSumBackward)
+    .set_kernel(DeviceType::kCPU, SquareSumBackwardSparse)
+    .set_kernel(DeviceType::kGPU, SquareSumBackwardSparse);
 
 }  // namespace
 }  // namespace mxnet

@@ -7,9 +7,14 @@
 #include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
+#include "operator/indexing/move_units.h"
+#include "operator/matrix/move.h"
 #include "operator/record/sparse_form.h"
+#include "operator/reduce/gpu_scan.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -55,16 +60,41 @@ void TakeCSR(const SparseParts& from, const int64_t* number, int64_t n, SparsePa
   }
 }
 
+void TakeCSROnDevice(KernelArgs& args, const SparseParts& from, const int64_t* number, int64_t n, SparseParts* out) {
+  const int64_t *const indptr = from.index[SparseParts::kIndptr].data<int64_t>(), *const column =
+                                                                                      from.index[SparseParts::kColumns].data<int64_t>();
+  const TBlob ends = sparse::NumbersBlob(sparse::NumbersOnDevice(args, n + 1), n + 1);
+  rtc::Arguments lengths;
+  lengths.Add(indptr).Add(number).Add(ends.dptr);
+  rtc::LaunchItems(args.run, {"operator/sparse/gpu_take.cuh", "lengths_of_rows"}, n + 1, &lengths);
+  reduce::DeviceScan scan;
+  scan.length = n + 1;
+  scan.exclusive = true;
+  reduce::ScanOnDevice(args, scan, ends, ends);
+  int64_t total = 0;
+  rtc::ReadBack(args.run, ends.data<int64_t>() + n, &total, sizeof(total));
+  ResizeOnStream(out, total, args.run);
+  CopyBytes(args.run, ends.dptr, out->index[SparseParts::kIndptr].memory.dptr, static_cast<int64_t>(ends.Bytes()));
+  if (total == 0) return;
+  rtc::Arguments a;
+  a.Add(sparse::RowsOfElementsOnDevice(args, *out)).Add(ends.dptr).Add(indptr).Add(number).Add(column).Add(from.values.memory.dptr);
+  a.Add(out->index[SparseParts::kColumns].memory.dptr).Add(out->values.memory.dptr);
+  rtc::LaunchItems(args.run, {"operator/sparse/gpu_take.cuh", "take_csr_rows", {UnitDType(DTypeSize(from.values.dtype))}}, total, &a);
+}
+
 void TakeSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   SparseParts& from = *args.in[0].sparse;
   const int64_t n = args.in[1].Size();
   const int64_t* number = ReadIndicesInRange(args, args.in[1], from.shape[0], ModeOf(args));
-  if (from.storage == StorageType::kRowSparse) return TakeRowSparse(from, number, n, args.out[0]);
+  const bool gpu = args.run.ctx.is_gpu();
+  if (from.storage == StorageType::kRowSparse)
+    return gpu ? sparse::GatherRows(args, args.in[0], number, n, args.out[0].data<char>()) : TakeRowSparse(from, number, n, args.out[0]);
   from.NeedAscending("take");  // what this library makes is in order
+  if (gpu) return TakeCSROnDevice(args, from, number, n, args.out[0].sparse);
   TakeCSR(from, number, n, args.out[0].sparse);
 }
-MXNET_REGISTER_SPARSE(take, TakesTake).set_kernel(DeviceType::kCPU, TakeSparse);
+MXNET_REGISTER_SPARSE(take, TakesTake).set_kernel(DeviceType::kCPU, TakeSparse).set_kernel(DeviceType::kGPU, TakeSparse);
 
 /* Row_sparse where the caller's array is; of `a` only the shape is looked at. */
 bool TakesTakeGradient(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
@@ -80,7 +110,9 @@ void TakeGradientSparse(KernelArgs& args) {  // ograd, indices, a -> gradient of
   if (out.sparse) return sparse::SumRows(args, number, n, args.in[0].dptr, out.sparse);
   AddRows(args, args.in[0].dptr, 1, rows, out.shape.Prod(1, out.shape.ndim()), number, n, out);
 }
-MXNET_REGISTER_SPARSE(_backward_take, TakesTakeGradient).set_kernel(DeviceType::kCPU, TakeGradientSparse);
+MXNET_REGISTER_SPARSE(_backward_take, TakesTakeGradient)
+    .set_kernel(DeviceType::kCPU, TakeGradientSparse)
+    .set_kernel(DeviceType::kGPU, TakeGradientSparse);
 
 }  // namespace
 }  // namespace mxnet

@@ -5,6 +5,8 @@
 
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/gpu_cast.h"
+#include "operator/sparse/gpu_merge.h"
 #include "operator/sparse/row_union.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -17,8 +19,9 @@ bool TakesKeepingZero(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
 }
 bool TakesSparse(const Attrs&, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[0]) && GiveStorage(&(*out)[0], in[0]); }
 
-void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& kernel = sparse::OnValuesOfFirst) {
-  DeclareSparse(name, std::move(takes)).set_in_place().set_kernel(DeviceType::kCPU, kernel);
+void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& cpu = sparse::OnValuesOfFirst,
+             const Kernel& gpu = sparse::OnValuesOfFirst) {
+  DeclareSparse(name, std::move(takes)).set_in_place().set_kernel(DeviceType::kCPU, cpu).set_kernel(DeviceType::kGPU, gpu);
 }
 
 /*
@@ -46,12 +49,37 @@ void Gradient(KernelArgs& args) {
   args.out[0].sparse->Swap(wide.get());
 }
 
+/* The same on a GPU: both at the rows that either has, by the dense kernel. */
+void GradientOnDevice(KernelArgs& args) {
+  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
+  if (args.req[0] == OpReq::kNull) return;
+  if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage || sparse::SameIndex(args, ograd, *data))
+    return sparse::OnValuesOfFirst(args);
+  const sparse::NumberGroups rows = sparse::UnionOfRowsOnDevice(args, {&ograd, data});
+  SparseParts* const result = args.out[0].sparse;
+  TBlob in[2];
+  for (int i = 0; i < 2; ++i) {
+    in[i] = sparse::ValuesOf(*args.in[i].sparse);
+    in[i].shape[0] = rows.count;
+    in[i].dptr = args.workspace(in[i].Bytes() + 1);
+    sparse::GatherRows(args, args.in[i], rows.ids, rows.count, in[i].data<char>());
+  }
+  sparse::StoreRowNumbersOnDevice(args, rows, result);
+  TBlob out = sparse::ValuesOf(*result);
+  if (out.Size() == 0) return;
+  const OpReq req = OpReq::kWrite;
+  KernelArgs call = args;
+  call.in = Span<const TBlob>(in, 2), call.out = Span<const TBlob>(&out, 1), call.req = Span<const OpReq>(&req, 1);
+  (*sparse::DenseKernel(args))(call);
+}
+
 /* Without rows that are 0 altogether, which 1.9.1 does not store. */
 void ClipGradient(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   sparse::OnValuesOfFirst(args);
   SparseParts* const out = args.out[0].sparse;
   if (out->storage != StorageType::kRowSparse) return;
+  if (args.run.ctx.is_gpu()) return sparse::DropZeroRowsOnDevice(args, out);
   const int64_t size = sparse::RowSize(*out);
   const size_t bytes = static_cast<size_t>(size) * DTypeSize(out->values.dtype);
   char* const values = out->values.data<char>();
@@ -78,10 +106,10 @@ const bool kRegistered = [] {
       Declare(record.names[0].c_str(), TakesKeepingZero);
       const char uses = pointwise::GetRow(row).uses[0];
       if (uses == 'X' || uses == 'Y' || uses == 'C')
-        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient);
+        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient, GradientOnDevice);
     }
   Declare("clip", TakesKeepingZero);
-  Declare("_backward_clip", TakesSparse, ClipGradient);
+  Declare("_backward_clip", TakesSparse, ClipGradient, ClipGradient);
   for (const char* name : {"_plus_scalar", "_minus_scalar", "_equal_scalar", "_not_equal_scalar", "_greater_scalar",
                            "_greater_equal_scalar", "_lesser_scalar", "_lesser_equal_scalar"})
     Declare(name, TakesKeepingZero);

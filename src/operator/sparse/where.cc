@@ -16,6 +16,7 @@ bool TakesWhere(const Attrs&, const StorageTypes& in, StorageTypes* out) {
 void Where(KernelArgs& args) {
   const TBlob& out = args.out[0];
   if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return sparse::RunDense(args, 0);
   const SparseParts& condition = *args.in[0].sparse;
   const size_t item = DTypeSize(out.dtype);
   const int64_t *const indptr = condition.index[SparseParts::kIndptr].data<int64_t>(), *const columns =
@@ -32,7 +33,7 @@ void Where(KernelArgs& args) {
   });
 }
 
-MXNET_REGISTER_SPARSE(where, TakesWhere).set_kernel(DeviceType::kCPU, Where);
+MXNET_REGISTER_SPARSE(where, TakesWhere).set_kernel(DeviceType::kCPU, Where).set_kernel(DeviceType::kGPU, Where);
 
 // ---- outputs of regressions, whose labels may be csr
 
@@ -48,7 +49,7 @@ void WithLabel(KernelArgs& args) {
 }
 [[maybe_unused]] const bool kRegistered = [] {
   for (const char* name : {"LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"})
-    DeclareSparse(name, TakesLabel).set_kernel(DeviceType::kCPU, WithLabel);
+    DeclareSparse(name, TakesLabel).set_kernel(DeviceType::kCPU, WithLabel).set_kernel(DeviceType::kGPU, WithLabel);
   return true;
 }();
 

@@ -9,20 +9,23 @@
 #include <memory>
 #include <vector>
 
+#include "mxnet/op.h"
+
 namespace mxnet {
 namespace {
 
 constexpr int64_t kFloats = 1 << 16;
+constexpr PlanConstants::Postponed kNode = PlanConstants::Postponed::kNode;
 
 /* Two constant nodes of one result; the second reads the first's. `readers` layers read the
- * second's. */
+ * second's: as their weight, or else as their data. */
 struct Fixture {
   Plan plan;
   char* memory;
   std::vector<int> computed;
   size_t bytes = kFloats * sizeof(float);
 
-  explicit Fixture(int readers, size_t gap = 0) {
+  explicit Fixture(int readers, size_t gap = 0, bool weights = true) {
     plan.constant_bytes = 2 * bytes + gap;
     memory = static_cast<char*>(mmap(nullptr, plan.constant_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     auto blob = [&](size_t offset) {
@@ -43,7 +46,10 @@ struct Fixture {
     node(again, 1, second, 1, true);
     for (int i = 0; i < readers; ++i) {
       const int in = blob(bytes + gap);
-      node(in, 1, in, 0, false);
+      blob(bytes + gap);
+      plan.blobs[weights ? in : in + 1].place = Plan::Place::kNowhere;
+      node(in, 2, in, 0, false);
+      plan.nodes.back().attrs = MakeAttrs(Op::Get("FullyConnected"), {{"num_hidden", "1"}, {"no_bias", "True"}});
     }
     for (int t : {0, 1}) Compute(t);
   }
@@ -111,6 +117,32 @@ TEST(PlanConstants, KeptForOtherReadersAndStrangers) {
   constants.Need(&other);
   constants.Done(f.Data(1) + 1);
   EXPECT_EQ(0u, constants.dropped_bytes());
+}
+
+TEST(PlanConstants, NotComputedUntilSomebodyAsks) {
+  for (int readers : {1, 2}) {
+    Fixture f(readers);
+    const auto constants = f.Constants();
+    f.computed.clear();
+    std::memset(f.memory, 0xff, f.plan.constant_bytes);
+    EXPECT_EQ(kNode, constants->Postpone(0));
+    EXPECT_EQ(kNode, constants->Postpone(1));
+    EXPECT_EQ(2 * f.bytes, constants->dropped_bytes());
+    EXPECT_TRUE(f.computed.empty());
+    constants->Need(f.Data(1));
+    EXPECT_EQ((std::vector<int>{0, 1}), f.computed);
+    EXPECT_TRUE(f.All(1, 8));
+    EXPECT_EQ(kNode, constants->Postpone(1));  // what it is made of has changed
+    constants->Need(f.Data(1));
+    EXPECT_EQ((std::vector<int>{0, 1, 1}), f.computed);
+  }
+}
+
+TEST(PlanConstants, ComputedWhereAReaderDoesNotAsk) {
+  Fixture f(1, 0, false);
+  const auto constants = f.Constants();
+  EXPECT_EQ(PlanConstants::Postponed::kNothing, constants->Postpone(1));
+  EXPECT_EQ(kNode, constants->Postpone(0));  // the node that reads it asks
 }
 
 }  // namespace

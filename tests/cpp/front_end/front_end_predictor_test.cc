@@ -76,6 +76,9 @@ TEST(Predictor, ShapesChangeBetweenCalls) {
 TEST(Predictor, BatchesOfSamples) {
   Predictor predict = Load(Dense(1, 2));
   predict.Prepare({{"data", {3, 2}}});
+  const std::string plan = predict.Explain({{"data", {3, 2}}}, 1);
+  EXPECT_NE(plan.find("\"implementation\": \""), std::string::npos) << plan;
+  EXPECT_EQ(predict.Explain({{"data", {3, 2}}}, 0).find("\"implementation\": \""), std::string::npos);
   const std::vector<Tensor> y = predict.Batch({Tensor({2}, {1, 2}), Tensor({2}, {3, 4}), Tensor({2}, {5, 6})});
   ASSERT_EQ(y.size(), 3u);
   EXPECT_EQ(y[2].data, std::vector<float>{11.5f});
@@ -166,6 +169,7 @@ TEST(Predictor, OnnxModels) {
     EXPECT_EQ(y.shape, (std::vector<uint32_t>{2, 3}));
     EXPECT_EQ(y.data, (std::vector<float>{0, 0, 2, 3, 0, 5}));
     predict.Prepare({{"x", {5, 3}}});
+    EXPECT_NE(predict.Explain({{"x", {5, 3}}}, 1).find("\"implementation\": \""), std::string::npos);
     EXPECT_EQ(predict.Batch({Tensor({3}, {1, -1, 0}), Tensor({3}, {-2, 2, 0})})[1].data, (std::vector<float>{0, 2, 0}));
   }
 }

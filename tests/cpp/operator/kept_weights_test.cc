@@ -1,5 +1,5 @@
 // Weights kept in nodes' states: made once per version, one copy of what is equal.
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 
 #include <gtest/gtest.h>
 

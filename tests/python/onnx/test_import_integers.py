@@ -335,11 +335,35 @@ def test_weights_of_few_bits_stay_packed(bits, block, rows, with_zeros):
     assert "_block_dense" in operators(data)
 
 
+@pytest.mark.parametrize("block", [16, 32, 128])
+@pytest.mark.parametrize("rows, with_zeros", [(1, True), (5, False)])
+def test_data_is_rounded_where_the_node_allows_it(block, rows, with_zeros):
+    """accuracy_level 4: data in 8 bits, a scale for each block."""
+    random = np.random.RandomState(6)
+    k, n = 200, 9
+    blocks = -(-k // block)
+    packed = random.randint(0, 256, (n, blocks, block // 2)).astype("u1")
+    zeros = random.randint(0, 256, (n, -(-blocks // 2))).astype("u1")
+    scales = (0.5 + random.rand(n * blocks)).astype("f4")
+    feeds = {"x": random.randn(1, rows, k).astype("f4")}
+    made = node("MatMulNBits", ["x", "w", "s", "z" if with_zeros else ""], ["y"], K=k, N=n, bits=4, block_size=block,
+                accuracy_level=4, **MICROSOFT)
+    numbers = np.stack([packed & 15, packed >> 4], -1).reshape(n, blocks, block).astype("f8")
+    zero = np.stack([zeros & 15, zeros >> 4], -1).reshape(n, -1)[:, :blocks, None].astype("f8") if with_zeros else 8
+    weight = ((numbers - zero) * scales.reshape(n, blocks, 1)).reshape(n, -1)
+    x = np.pad(feeds["x"], [(0, 0), (0, 0), (0, blocks * block - k)]).reshape(rows, blocks, block)
+    step = np.abs(x).max(-1, keepdims=True) / 127
+    rounded = (np.rint(x / step) * step if block >= 32 else x).reshape(rows, -1).astype("f8")
+    got = ours(model([made], feeds, {"w": packed, "s": scales, "z": zeros}), feeds)[0]
+    np.testing.assert_allclose(got[0], rounded @ weight.T, rtol=1e-4, atol=2e-3)
+
+
 def test_packed_rows_without_numbers_give_zeros():
     empty = mx.nd.zeros((3, 0)), mx.nd.zeros((5, 0, 16), dtype="uint8"), mx.nd.zeros((5, 0))
     with mx.util.np_shape(True):
-        made = mx.nd._internal._block_dense(*empty, with_shift=False, num_hidden=5)
-        np.testing.assert_array_equal(made.asnumpy(), np.zeros((3, 5)))
+        for in_integers in (False, True):
+            made = mx.nd._internal._block_dense(*empty, with_shift=False, num_hidden=5, in_integers=in_integers)
+            np.testing.assert_array_equal(made.asnumpy(), np.zeros((3, 5)))
 
 
 @pytest.mark.parametrize("out_type", ["uint8", "int8"])

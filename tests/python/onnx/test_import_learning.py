@@ -120,3 +120,20 @@ def test_numbers_that_are_changed():
     check(made, {"x": np.array([3, 2, 1])})
     made = node("FeatureVectorizer", ["x", "z"], ["y"], inputdimensions=[4, 2], **LEARNING)
     check(made, {"x": x, "z": floats(5, 2)})
+
+
+@pytest.mark.parametrize("kernel", ["RBF", "POLY", "SIGMOID", "LINEAR"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_support_vectors_with_probabilities(kernel, dtype):
+    made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type=kernel,
+                kernel_params=[0.3, 0.5, 2.0], coefficients=floats(12).tolist(),
+                support_vectors=floats(24).tolist(), rho=floats(3).tolist(),
+                prob_a=[-1.2, -0.7, -2.0], prob_b=[0.1, -0.2, 0.3],
+                vectors_per_class=[2, 3, 1], classlabels_ints=[4, 1, 2], **LEARNING)
+    x = floats(9, 4).astype(dtype)
+    check(made, {"x": x}, rtol=1e-3, atol=1e-4)
+    loaded = mx.onnx.load(model([made], {"x": x}, {}))
+    whole = loaded.run({"x": x})["y_scores"].asnumpy()
+    again = loaded.run({"x": x + 1})["y_scores"].asnumpy()  # vectors are kept, scores are not
+    assert np.abs(again - whole).max() > 1e-3
+    np.testing.assert_allclose(whole.sum(1), 1, rtol=1e-5)

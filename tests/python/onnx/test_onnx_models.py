@@ -64,6 +64,32 @@ def test_calls_with_arrays_are_those_of_the_long_way(monkeypatch):
     assert results() == short and short[0] == [1, 2] and short[1] == [[1, 2]] * 2
 
 
+def test_plans_say_what_ran(tmp_path, capsys):
+    """explain(runs=): an Explanation of each plan, with its implementations; the command prints
+    it."""
+    from mxnet.onnx.__main__ import main
+    w = np.random.RandomState(0).randn(64, 64, 3, 3).astype("float32")
+    model = _model([h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), h.make_node("Conv", ["c", "w"], ["d"], pads=[1, 1, 1, 1]),
+                    h.make_node("Relu", ["d"], ["y"])], [("x", T.FLOAT, ["n", 64, 56, 56])], [("y", T.FLOAT, ["n", 64, 56, 56])], {"w": w})
+    m = _load(model)
+    assert m.explain(runs=1).plans == [] and m.explain().plans == []
+    m(np.ones((1, 64, 56, 56), "float32"))
+    e = m.explain(runs=2)
+    assert e.startswith("plan of") and len(e.plans) == 1 and e.plans[0].timed
+    ran = [part["implementation"] for n in e.plans[0].plan["nodes"] if not n["constant"] for part in n["ran"]]
+    assert any(name.startswith("Winograd F(") for name in ran) and "Winograd F(" in e
+    assert not m.explain(runs=0).plans[0].timed
+    m(np.ones((2, 64, 56, 56), "float32"))
+    m.explain(str(tmp_path / "plan.json"), runs=0)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["plan-1.json", "plan-2.json"]
+    with pytest.raises(ValueError, match=r"\[explain\] runs=-1"):
+        m.explain(runs=-1)
+    path = str(tmp_path / "m.onnx")
+    onnx.save(model, path)
+    main(["explain", path, "--shape", "x=1,64,56,56", "--runs", "1", "--save", str(tmp_path / "page.html")])
+    assert "Winograd F(" in capsys.readouterr().out and "Winograd F(" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_every_batch_has_a_plan_and_plans_do_not_pile_up():
     w, model = _dense()
     m = _load(model)

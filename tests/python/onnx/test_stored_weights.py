@@ -73,6 +73,44 @@ def test_memory_is_one_copy_of_the_weights(tmp_path):
     assert 70 < one < 130 and several < one + 20
 
 
+def _integer_model(path, layers, size, seed=0):
+    """uint8 weights with a zero point, as onnxruntime's dynamic quantizer writes them."""
+    rng = np.random.RandomState(seed)
+    nodes, constants, weights, x = [], [numpy_helper.from_array(np.uint8(128), "z")], [], "x"
+    for i in range(layers):
+        w = rng.randint(0, 256, (size, size)).astype("uint8")
+        weights.append(w)
+        constants += [numpy_helper.from_array(w, f"w{i}"), numpy_helper.from_array(np.float32(2 ** -12), f"s{i}")]
+        nodes.append(helper.make_node("DynamicQuantizeMatMul", [x, f"w{i}", f"s{i}", "z"], [f"y{i}"], domain="com.microsoft"))
+        x = f"y{i}"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", size])],
+                              [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", size])], constants)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return weights
+
+
+def test_memory_of_integer_weights_is_one_copy(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _integer_model(path, 40, 1024)   # 40 MiB
+    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
+    assert out.returncode == 0, out.stderr
+    one, several = map(float, out.stdout.split())
+    assert 30 < one < 75 and several < one + 15
+
+
+def test_constants_computed_from_stored_weights(tmp_path):
+    """Zero points are taken off, and matrices transposed, each time that somebody reads them."""
+    weights = _integer_model(str(tmp_path / "m.onnx"), 1, 192)
+    model = mx.onnx.load(str(tmp_path / "m.onnx"))
+    rng = np.random.RandomState(1)
+    for rows in (1, 70, 3, 70):
+        x = np.rint(rng.uniform(-60, 60, (rows, 192))).astype("float32")
+        x[0, :2] = -100, 155   # so that a step is one
+        expected = x.astype("int64") @ (weights[0].astype("int64") - 128) / 4096
+        np.testing.assert_allclose(_answer(model, x), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_threads_share_weights(tmp_path):
     weights = _model(str(tmp_path / "m.onnx"), 3, 192)
     model = mx.onnx.load(str(tmp_path / "m.onnx"))

@@ -120,6 +120,49 @@ def test_a_block_of_two_inputs():
     close(quantization.quantize_net(net, calib_data=data, calib_mode="naive")(x, y).asnumpy(), wanted, 0.05)
 
 
+def test_calibration_takes_what_gives_batches():
+    """A loader, an iterator, lists, generators, and functions of nothing: the same ranges."""
+    net, x = small_net(), pictures()
+    batches = [batch[0] if isinstance(batch, (list, tuple)) else batch for batch in loader()]
+    wanted = quantization.quantize_net(net, calib_data=loader(), calib_mode="naive")(x).asnumpy()
+
+    def generated():
+        yield from batches
+    whole = mx.nd.concat(*batches, dim=0)
+    for given in (loader, lambda: loader(), lambda: batches, generated, generated(), iter(batches), tuple(batches),
+                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
+                  lambda: mx.io.NDArrayIter(whole, batch_size=4)):
+        made = quantization.quantize_net(net, calib_data=given, calib_mode="naive")
+        np.testing.assert_array_equal(made(x).asnumpy(), wanted, err_msg=repr(given))
+    with pytest.raises(ValueError, match="calib_data has no batches"):
+        quantization.quantize_net(net, calib_data=iter([]), calib_mode="naive")
+
+
+def test_the_report_says_what_stayed_in_floats():
+    net = nn.HybridSequential(prefix="r_")
+    net.add(nn.Conv2D(4, 3, prefix="c_"), nn.BatchNorm(prefix="b_"), nn.Activation("relu", prefix="a_"), nn.Flatten(prefix="f_"),
+            nn.Dense(6, prefix="d_"), nn.Activation("softrelu", prefix="s_"), nn.Dense(3, prefix="e_"))
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.random.uniform(shape=(4, 3, 8, 8))
+
+    def report(**ask):
+        return {row.name: row for row in quantization.quantize_net(net, calib_data=[x], calib_mode="naive", **ask).quantization}
+    full = report()
+    forms = {name.split("_")[0]: row.form for name, row in full.items()}
+    assert forms == {"c": "integers", "b": "merged", "a": "integers", "f": "integers", "d": "integers", "s": "float32", "e": "integers"}
+    assert "no form on integers" in next(row.why for name, row in full.items() if name.startswith("s_"))
+    named = report(exclude_layers=["d_fwd"])["d_fwd"]
+    assert named.form == "float32" and named.why == "exclude_layers names it" and named.operator == "FullyConnected"
+    assert report(exclude_layers_match=["e_f"])["e_fwd"].why == "exclude_layers_match has 'e_f'"
+    operators = report(exclude_operators=["FullyConnected"])
+    assert operators["e_fwd"].why == operators["d_fwd"].why == "exclude_operators has FullyConnected"
+    smart = report(quantize_mode="smart", exclude_layers=["d_fwd", "e_fwd"])
+    assert any("quantize_mode 'smart'" in (row.why or "") for row in smart.values()), smart
+    made = quantization.quantize_net(net, data_shapes=[(4, 3, 8, 8)], exclude_layers=["d_fwd"])
+    assert "d_fwd" in made.quantization.in_floats() and "d_fwd" in str(made.quantization)
+    assert str(made.quantization).splitlines()[0].endswith("2 in float32")
+
+
 def test_what_is_excluded_stays():
     net, x = small_net(), pictures()
     for exclude in (dict(exclude_layers_match=["conv", "dense", "pool", "flatten", "relu", "batchnorm"]),
@@ -262,6 +305,19 @@ NET, PARAMS = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=5), TypeError, "calib_data is a int; a DataLoader"),
     (lambda q: q.quantize_net(small_net(), calib_mode="custom", calib_data=loader()), ValueError, "needs a LayerOutputCollector"),
     (lambda q: q.quantize_net(nn.Sequential(), data_shapes=[(1, 2)]), TypeError, "network is a Sequential; a HybridBlock"),
+    (lambda q: q.quantize_net("net", data_shapes=[(1, 2)]), TypeError, "network is a str; a HybridBlock"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=pictures()), TypeError, "calib_data is a NDArray; .*one batch"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data="file"), TypeError, "calib_data is a str; a DataLoader"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=small_net()), TypeError, "calib_data is a HybridSequential"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=lambda: 5), TypeError, r"calib_data\(\) gives a int"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=["a"]), TypeError, "batch 0 of calib_data has a str; arrays"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=(1, 3, 8, 8)), TypeError, r"data_shapes is \(1, 3, 8, 8\); a list with a shape"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], quantize_mode="half"), ValueError, "quantize_mode 'half'"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_examples="5"), TypeError, "num_calib_examples is a str"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_batches=0), ValueError, "num_calib_batches is 0; an int"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=print), TypeError, "logger is a builtin_function"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="custom", calib_data=loader(), LayerOutputCollector=q.CalibrationCollector),
+     TypeError, "LayerOutputCollector is the class CalibrationCollector"),
     (lambda q: q.quantize_net(small_net(), exclude_layers="x", data_shapes=[(1, 3, 8, 8)]), ValueError, "exclude_layers is 'x'"),
 ])
 def test_errors(call, kind, words):

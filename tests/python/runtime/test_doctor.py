@@ -35,6 +35,25 @@ def test_report():
     assert f"numpy {found['python']['numpy']}" in text and "\nmissing:" in text
 
 
+def test_instructions():
+    """What the processor has, what is used, and why that is less."""
+    found = json.loads(run("-m", "mxnet.doctor", "--json", ONEDNN_MAX_CPU_ISA="").stdout)["instructions"]
+    assert found["processor"] and found["library"] and "less because of" not in found or "this build" in found["less because of"][0]
+    if found["library"].startswith("AVX-512"):
+        limited = json.loads(run("-m", "mxnet.doctor", "--json", ONEDNN_MAX_CPU_ISA="AVX2").stdout)["instructions"]
+        assert limited["processor"] == found["processor"] and limited["library"] == "AVX2"
+        assert limited["less because of"] == ["ONEDNN_MAX_CPU_ISA=AVX2"] and limited.get("oneDNN", "AVX2") == "AVX2"
+        text = run("-m", "mxnet.doctor", ONEDNN_MAX_CPU_ISA="AVX2").stdout
+        line = next(line for line in text.splitlines() if line.startswith("instructions: "))
+        assert "library AVX2" in line and "less because of ONEDNN_MAX_CPU_ISA=AVX2" in line
+
+
+def test_instructions_of_a_build_for_one_level():
+    levels = {"has": "AVX-512", "uses": "AVX2", "built": ["AVX2"], "bfloat16": False, "limited": False}
+    found = _machine.instructions(levels, {})
+    assert found["library"] == "AVX2" and found["less because of"] == ["this build has kernels for AVX2 alone"]
+
+
 def test_without_a_library(tmp_path):
     """What the loader says, where it comes from, and the exit status 1."""
     library = tmp_path / "libmxnet.so"

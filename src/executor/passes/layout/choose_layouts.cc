@@ -15,7 +15,12 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-bool IsImage(const Shape& s, int dtype) {
+constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
+
+/* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
+ * want their channels last, compute convolutions of them. */
+bool IsImage(const Shape& s, int dtype, bool lines) {
+  if (s.ndim() == 3) return lines && s.Size() > 0 && dtype == kFloat32;
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && ((IsFloating(dtype) && dtype != kFloat64) || quantized::IsBytes(dtype));
 }
 
@@ -65,7 +70,6 @@ class LayoutChooser {
   struct Tensor {
     Shape shape;
     int dtype;
-    bool is_image() const { return IsImage(shape, dtype); }
   };
   /* Of a node: what it reads, which of that and of its results are images, and whether these come
    * channels last. */
@@ -100,25 +104,39 @@ class LayoutChooser {
       if (c->image_in[i]) c->inputs[i] = Convert(c->inputs[i], wanted);
   }
 
+  bool IsImageHere(const Tensor& tensor) const { return IsImage(tensor.shape, tensor.dtype, brings_data_); }
+
   bool TakesImagesHere(const Node& n) const {
     const auto* takes = brings_data_ ? n.op()->trait<ImagesOnCpu>() : nullptr;
     return takes && takes->when(*n.attrs);
   }
 
+  // A convolution, perhaps with what follows it, whose kernels pack their weights. REQUIRES: an
+  // operator of images.
+  static bool IsConvolution(const Node& n) { return n.op()->trait<AsksForWeights>() != nullptr; }
+
   // Does a convolution compute so much with each number that this library's own kernels, which want
   // channels last, make up for a pass over its data? Others compute on planes.
   bool WantsChannelsLast(const Node& n, const Choice& c) const {
-    constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
-    if (!brings_data_ || RoleOf(n) != Role::kConvolution || !c.image_in[0]) return false;
+    if (!brings_data_ || !IsConvolution(n) || !c.image_in[0]) return false;
     const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
-    return data.dtype == kFloat32 && data.shape.ndim() == 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
+    return data.dtype == kFloat32 && data.shape.ndim() <= 4 && data.shape[1] >= kLeastChannels && weight.shape[1] == data.shape[1] &&
            weight.shape.Size() / weight.shape[1] >= kLeastProducts;
+  }
+
+  // Of sequences only convolutions give channels last, and only ones whose readers may want them.
+  bool StaysPlain(const Node& n, const Choice& c) const {
+    if (c.image_out.empty() || !c.image_out[0] || tensors_.at(c.inputs[0]).shape.ndim() != 3) return false;
+    if (!IsConvolution(n)) return true;
+    const Shape& weight = tensors_.at(c.inputs[1]).shape;
+    return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
   }
 
   // An operator of images takes any mixture of layouts, and gives channels last.
   void ChooseForImages(const Node& n, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
+    if (StaysPlain(n, *c)) return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
@@ -171,12 +189,12 @@ class LayoutChooser {
     bool any = false;  // channels last among the inputs
     for (int i = 0; i < renewed->num_inputs(); ++i) {
       const Tensor& tensor = tensors_.at(c.inputs[i]);
-      c.image_in.push_back(tensor.is_image() && !renewed->attrs->ReadsOnlyShape(i));
+      c.image_in.push_back(IsImageHere(tensor) && !renewed->attrs->ReadsOnlyShape(i));
       any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
     }
     bool bytes = false;
     for (int o = 0; o < original->num_outputs(); ++o) {
-      c.image_out.push_back(TensorOf(original, o).is_image());
+      c.image_out.push_back(IsImageHere(TensorOf(original, o)));
       bytes = bytes || (c.image_out[o] && quantized::IsBytes(TensorOf(original, o).dtype));
     }
     for (int i = 0; i < renewed->num_inputs(); ++i) bytes = bytes || (c.image_in[i] && quantized::IsBytes(tensors_.at(c.inputs[i]).dtype));

@@ -1,4 +1,5 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh, log_sigmoid, mish.
+#include "base/ran.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
@@ -35,6 +36,7 @@ constexpr int64_t kGrain = 1 << 14;
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, false);
+  Ran("vector loop");
   if (IsHalf(args.in[0].dtype)) {
     const int type = args.param<ActivationParam>().act_type;
     return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {
@@ -55,6 +57,7 @@ void Forward(KernelArgs& args) {
 void Backward(KernelArgs& args) {  // ograd, value -> data_grad
   if (args.req[0] == OpReq::kNull) return;
   if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, true);
+  Ran("vector loop");
   if (IsHalf(args.in[0].dtype)) {
     const int type = args.param<ActivationParam>().act_type;
     return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ran.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/activation/dropout_kernels.h"
@@ -54,6 +55,7 @@ template <typename T>
 void Apply(const T* x, const Shape& shape, const T* mask, const Shape& mask_shape, T* y) {
   const int64_t n = shape.Size();
   if (shape == mask_shape) {
+    Ran("vector loop");
     ParallelFor(n, kGrain, [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) y[i] = x[i] * mask[i];
     });
@@ -67,6 +69,7 @@ void Apply(const T* x, const Shape& shape, const T* mask, const Shape& mask_shap
     step *= mask_shape[d];
   }
   const int64_t width = shape[nd - 1];
+  Ran("vector loop");
   ParallelFor(n / std::max<int64_t>(1, width), std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width)), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) {
       int64_t rest = r, at = 0;
@@ -130,6 +133,7 @@ void Forward(KernelArgs& args) {
     }
     const Draw draw(a, n);
     const int dtype = a.in[0].dtype;
+    Ran("vector loop");
     ParallelFor((n + 3) / 4, kGrain / 16, [&](int64_t b, int64_t e) {
       MXNET_CPU_CALL(DropoutMask)(dtype, draw.seed, draw.first, draw.threshold, draw.scale, mask, 4 * b, std::min(4 * e, n));
     });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
@@ -114,6 +115,7 @@ void Forward(KernelArgs& args) {
         return ParallelFor(c.outer, std::max<int64_t>(1, kGrain / c.channels), [&](int64_t b, int64_t e) {
           for (int64_t o = b; o < e; ++o) MXNET_CPU_CALL(PreluRow)(dtype, x + o * c.channels, gamma, y + o * c.channels, c.channels);
         });
+      Ran("vector loop");
       ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(ActivationForward)
         (kActLeaky, dtype, x + i * c.inner, y + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
@@ -122,6 +124,7 @@ void Forward(KernelArgs& args) {
       T* mask = Wanted(a, 1) ? a.out[1].data<T>() : Workspace<T>(a, n);
       const uint64_t first = a.is_train ? a.random->Take(static_cast<uint64_t>(n) / 4 + 1) : 0, seed = a.is_train ? a.random->seed() : 0;
       const float mean = 0.5f * (p.lower_bound + p.upper_bound), range = p.upper_bound - p.lower_bound;
+      Ran("vector loop");
       ParallelFor((n + 3) / 4, kGrain / 4, [&](int64_t b, int64_t e) {
         for (int64_t g = b; g < e; ++g) {
           const Philox random(seed, first + static_cast<uint64_t>(g));
@@ -135,6 +138,7 @@ void Forward(KernelArgs& args) {
       });
     } else {
       const int type = LoopOf(p.act_type);
+      Ran("vector loop");
       ParallelFor(n, kGrain, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(ActivationForward)(type, dtype, x + b, y + b, e - b, p.slope); });
     }
   });
@@ -163,6 +167,7 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
       if (c.Rows()) {
         constexpr int64_t kColumns = 512;
         T* dg = Wanted(a, 1) ? a.out[1].data<T>() : nullptr;
+        Ran("vector loop");
         return ParallelFor((c.channels + kColumns - 1) / kColumns, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, kColumns * c.outer)),
                            [&](int64_t b, int64_t e) {
                              for (int64_t k = b * kColumns; k < std::min(e * kColumns, c.channels); k += kColumns) {
@@ -184,6 +189,7 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
         });
       if (Wanted(a, 1)) {
         std::vector<double> sums(c.channels, 0.0);
+        Ran("vector loop");
         ParallelFor(c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner * c.outer)), [&](int64_t b, int64_t e) {
           for (int64_t k = b; k < e; ++k)
             for (int64_t o = 0; o < c.outer; ++o) {
@@ -204,11 +210,13 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
       return;
     } else if (p.act_type == kRrelu) {
       const T* mask = a.in[2].data<T>();
+      Ran("vector loop");
       ParallelFor(n, kGrain, [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i) dx[i] = og[i] * mask[i];
       });
     } else {
       const int type = LoopOf(p.act_type);
+      Ran("vector loop");
       ParallelFor(n, kGrain, [&](int64_t b, int64_t e) {
         MXNET_CPU_CALL(ActivationBackward)(type, dtype, og + b, x + b, dx + b, e - b, p.slope);
       });

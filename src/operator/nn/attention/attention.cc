@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/control/written_out.h"
 #include "operator/nn/activation/dropout_kernels.h"
@@ -244,6 +245,7 @@ class Heads {
 
 void ForwardFloat(KernelArgs& args) {
   const TBlob& out = args.out[0];
+  Ran("attention by blocks");
   const Heads h(args, 0);
   const AttentionDims& d = h.d;
   float* y = out.data<float>();
@@ -270,6 +272,7 @@ void ForwardFloat(KernelArgs& args) {
 // ograd, arrays, [mask], [length], [draws] -> gradients of the arrays. The weights are computed
 // again, block by block; each head belongs to one thread, which adds its blocks in order.
 void BackwardFloat(KernelArgs& args) {
+  Ran("attention by blocks");
   const Heads h(args, 1);
   const AttentionDims& d = h.d;
   const int arrays = args.param<AttentionParam>().Arrays();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/nn/attention/interleaved_attention.h"
 #include "operator/nn/common/nn_common.h"
@@ -37,6 +38,7 @@ struct Part {
 
 template <typename F>
 void PerHead(int64_t count, int64_t work, F&& f) {
+  Ran("attention by heads", RanAt::kNone);
   ParallelFor(count, std::max<int64_t>(1, 262144 / std::max<int64_t>(1, work)), [&](int64_t b, int64_t e) {
     for (int64_t nh = b; nh < e; ++nh) f(nh);
   });

@@ -8,6 +8,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/record/dtypes.h"
+#include "operator/record/traits_graph.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -46,12 +47,13 @@ void Run(KernelArgs& args) {
   const auto& p = args.param<ScaleShiftParam>();
   const int k = p.has_bias ? 2 : 1;
   const auto input = [&](int i) { return AsFloat(args, args.in[i]); };
-  const float *weight = input(0), *bias = p.has_bias ? input(1) : nullptr;
+  const bool weight_wanted = Wanted(args, 0);
+  const float *weight = weight_wanted ? input(0) : nullptr, *bias = p.has_bias ? input(1) : nullptr;
   const float *gamma = nullptr, *beta = nullptr, *mean = nullptr, *var = nullptr;
   if (p.has_norm) gamma = input(k), beta = input(k + 1), mean = input(k + 2), var = input(k + 3);
-  float *new_weight = IsHalf(p.dtype) ? Workspace<float>(args, args.out[0].Size()) : args.out[0].data<float>(),
+  float *new_weight = IsHalf(p.dtype) && weight_wanted ? Workspace<float>(args, args.out[0].Size()) : args.out[0].data<float>(),
         *new_bias = args.out[1].data<float>();
-  const int64_t filters = args.in[0].shape[0], row = filters ? args.in[0].Size() / filters : 0;
+  const int64_t filters = args.in[0].shape[0], row = filters && weight_wanted ? args.in[0].Size() / filters : 0;
   for (int64_t f = 0; f < filters; ++f) {
     double scale = p.pre_scale, shift = p.pre_shift;
     if (p.has_norm) {
@@ -64,6 +66,7 @@ void Run(KernelArgs& args) {
     for (int64_t i = 0; i < row; ++i) new_weight[f * row + i] = static_cast<float>(static_cast<double>(weight[f * row + i]) * scale);
     new_bias[f] = static_cast<float>((bias ? static_cast<double>(bias[f]) * scale : 0.0) + shift);
   }
+  if (!weight_wanted) return;
   if (p.dtype == kFloat16) FloatToHalf(new_weight, args.out[0].data<float16>(), args.out[0].Size());
   if (p.dtype == kBfloat16) FloatToBfloat(new_weight, args.out[0].data<bfloat16>(), args.out[0].Size());
 }
@@ -109,6 +112,7 @@ MXNET_REGISTER_OP(_fold_scale_shift)
     })
     .set_outputs({"weight", "bias"})
     .set_infer_shape(InferShape)
+    .set_trait(ReadOnlyFor{0, 0})
     .set_kernel(Run);
 
 }  // namespace

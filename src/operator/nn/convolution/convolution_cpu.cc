@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
@@ -137,6 +138,7 @@ void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
   Planes<T> src(args, call.src, d.batch, d.channels, d.InSize(), !to_data), dst(args, call.dst, d.batch, d.filters, positions, !forward);
   Planes<T> weight(args, call.weight, d.filters, cg, d.KernelSize(), !to_weights);
   const bool pointwise = Pointwise(d);
+  if (!pointwise) Ran(to_data ? "col2im" : "im2col", RanAt::kNone);
   T* workspace = pointwise || (to_weights && !call.weight.ptr) ? nullptr : Workspace<T>(args, rows * positions);
   T* bias = static_cast<T*>(call.bias);
   if (to_weights && weight.data) std::fill(weight.data, weight.data + d.filters * rows, T(0));
@@ -196,6 +198,7 @@ void TinyProduct(const float* a, int64_t m, const float* b, int64_t n, int64_t k
 }
 
 void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
+  Ran("col2im of small GEMMs", RanAt::kNone);
   args.NeedWeights(call.weight.ptr);
   const ConvDims& d = call.dims;
   const int64_t rows = d.channels * d.KernelSize(), positions = d.OutSize();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/cache_sets.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/shared_items.h"
 #include "operator/nn/common/nn_common.h"
@@ -262,9 +263,15 @@ bool GemmConvolution(KernelArgs& args, const ConvCall& call) {
   if (d.filters < kLeastWidth || columns < kLeastWidth ||
       2.0 * static_cast<double>(d.batch * d.OutSize() * d.filters) * static_cast<double>(columns) < kSmall)
     return false;
-  if (call.pass == ConvPass::kBackwardWeights) return WeightGradient(args, call), true;
-  if (call.pass == ConvPass::kBackwardData && PointwisePlane(d)) return DataGradient(args, call), true;
-  return false;
+  if (call.pass == ConvPass::kBackwardWeights) {
+    Ran(d.KernelSize() == 1 ? "GEMM of panels" : "implicit GEMM of panels");
+    WeightGradient(args, call);
+    return true;
+  }
+  if (call.pass != ConvPass::kBackwardData || !PointwisePlane(d)) return false;
+  Ran("GEMM of panels");
+  DataGradient(args, call);
+  return true;
 }
 
 }  // namespace nn

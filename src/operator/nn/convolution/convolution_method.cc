@@ -15,6 +15,7 @@
 #endif
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
@@ -38,6 +39,7 @@ constexpr int kRounds = 4, kRuns = 4;        // of each method; the first run of
 constexpr int64_t kCoarseWeights = 2 << 20;  // elements: of larger ones 6x6 tiles save little and hold nearly twice as much memory as 4x4
 constexpr int64_t kLargeWeights = 8 << 20;   // elements: 4x4 tiles with more must be a tenth faster than smaller ones
 constexpr int64_t kLargeSums = 5 << 19;      // elements: of transformed gradients by weights that do not stay in the second-level cache
+constexpr double kClear = 1.25;              // times the least: more than noise and what is in doubt
 constexpr double kCoarse = 0.85;             // 6x6 tiles, less exact, must be this much faster
 constexpr double kInDoubt = 0.97;            // for the rule's choice: what differs by less than noise is chosen alike in every process
 constexpr int64_t kFewPixels = 6;            // fewer do not fill the register tiles of the packed kernels
@@ -236,11 +238,17 @@ class Trial {
   std::vector<float> weights_;  // of one method at a time: the trial must not need more memory than the plan will
 };
 
+/* Is one so much faster than the others that more runs would not tell another? */
+bool IsClear(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times.size() > 1 && times[0] * kClear < times[1];
+}
+
 /* The least time of each method in several runs; empty where the library refuses the call. */
 std::vector<double> LeastTimes(Trial* trial, const std::vector<ConvMethod>& methods) {
   std::vector<double> best(methods.size(), 1e30);
   double spent = 0;
-  for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)
+  for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round) {
     for (size_t i = 0; i < methods.size(); ++i)
       for (int turn = 0; turn < kRuns; ++turn) {
         const double begin = Now();
@@ -250,6 +258,8 @@ std::vector<double> LeastTimes(Trial* trial, const std::vector<ConvMethod>& meth
         spent += t;
         best[i] = std::min(best[i], t);
       }
+    if (IsClear(best)) break;
+  }
   return best;
 }
 
@@ -257,6 +267,7 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   const auto hook = ActiveHooks().convolution;
   if (!hook) return MethodByRule(like, kept);
   const Alone alone;
+  const RanScope aside(nullptr);  // trials are not what ran
   methods.insert(methods.begin(), ConvMethod::kLibrary);
   Trial trial(like, kept, hook);
   std::vector<double> best = LeastTimes(&trial, methods);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "mxnet/storage.h"
@@ -23,6 +24,7 @@ struct ConvEntry : CacheEntry {
   Operand src, weight, dst, bias;
   dnnl::memory workspace;
   bool has_bias = false;
+  RanPart ran;
 };
 
 // First of the three spatial dimensions that matters: those before it have size 1 everywhere.
@@ -110,6 +112,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, const OperandTypes& 
                               ? Forward(engine, kind, direct, src, weight, bias_desc, dst, stride, dilate, pad, pad_end, attr)
                               : Forward(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, attr);
   auto finish = [&](const auto& pd, const Desc& s, const Desc& w, const Desc& t) {
+    entry->ran = OnednnName(pd);
     entry->src.Init(src_user, s);
     entry->weight.Init(weight_user, w);
     entry->dst.Init(dst_user, t);
@@ -156,6 +159,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
       .Add(team);
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, types); }));
   if (!entry) return false;
+  Ran(entry->ran);
   dnnl::stream& stream = OnednnStream();
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
   if (workspace_bytes) entry->workspace.set_data_handle(args.workspace(workspace_bytes));
@@ -165,7 +169,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
   switch (call.pass) {
     case ConvPass::kForward:
       arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.src.ptr));
-      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input, key));
+      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input));
       if (call.bias) arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
       arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.dst.ptr));
       entry->primitive.execute(stream, arguments);
@@ -173,7 +177,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
       break;
     case ConvPass::kBackwardData:
       arguments.emplace(DNNL_ARG_DIFF_DST, entry->dst.Input(args, call.dst.ptr));
-      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input, key));
+      arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight.ptr, call.weight_input));
       arguments.emplace(DNNL_ARG_DIFF_SRC, entry->src.Output(args, call.src.ptr));
       entry->primitive.execute(stream, arguments);
       entry->src.StoreOutput();

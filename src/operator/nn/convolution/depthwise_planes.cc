@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/copy_run.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/omp.h"
 #include "operator/shared/host_scratch.h"
@@ -181,6 +182,7 @@ bool Takes(const ConvCall& call) {
 
 bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   if (!Takes(call)) return false;
+  Ran("depthwise on planes");
   const ConvDims& d = call.dims;
   const Window window{d.kernel[1], {d.dilate[1], d.dilate[2]}, {d.pad[1], d.pad[2]}};
   const Planes forward(window, d.in[1], d.in[2], d.out[1], d.out[2]);

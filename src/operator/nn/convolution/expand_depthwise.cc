@@ -6,11 +6,12 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/record/param.h"
 #include "operator/record/traits.h"
@@ -86,6 +87,7 @@ void Forward(KernelArgs& args) {
         args.DoneWithWeights(depthwise.weight.ptr);
       },
       second);
+  Ran("packed GEMM with depthwise");
   ExpandDepthwiseRun(expand, depthwise, packed, packed + size, args.workspace);
   if (y_planes) Swap(static_cast<const float*>(depthwise.dst.ptr), b.batch, b.OutSize(), b.channels, y.data<float>());
 }

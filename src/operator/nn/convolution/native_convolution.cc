@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
+#include "operator/nn/convolution/tap_products.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/small_m_gemm.h"
@@ -17,6 +19,7 @@ namespace {
 
 // A dense layer with few rows, or a 1x1 convolution of few pixels: weights are read as they lie.
 void FewRows(KernelArgs& args, const DenseCall& call, const float* addend) {
+  Ran("GEMM of few rows");
   args.NeedWeights(call.weight);
   const int64_t m = call.m, n = call.n, k = call.k;
   float* y = static_cast<float*>(call.out);
@@ -50,18 +53,45 @@ bool IsDense(const ConvCall& call) {
 // Derived weights differ with the method and the vectors' length.
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
+/* With weights that are packed once. False: they are not kept, or so large that they would lie
+ * there twice while they are packed and few rows read them as fast as they are. */
+bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
+  constexpr int64_t kLarge = 16 << 20;  // elements
+  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
+  if (call.n * call.k > kLarge && IsSmallMGemm(call.m, call.n, call.k)) return false;
+  // Also for a few rows: it is faster than reading weights as they lie, plans for any number of
+  // rows share the packed ones, and the vector library would make code for each number (5 ms).
+  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
+                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  Ran("packed GEMM");
+  PackedDense(call, packed, addend, args.workspace);
+  return true;
+}
+
+bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
+  if (call.dtype != kFloat32 || call.m == 0) return false;
+  const float* added = static_cast<const float*>(addend);
+  if (KeptDense(args, call, added)) return true;
+  if (!IsSmallMGemm(call.m, call.n, call.k)) return false;
+  FewRows(args, call, added);
+  return true;
+}
+
 bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (call.weight.ptr && call.dtype == kBfloat16) return BfloatConvolution(args, call, addend);
   if (!call.weight.ptr || call.dtype != kFloat32) return false;
+  constexpr int64_t kFewPixels = 8;
   const int64_t pixels = call.dims.batch * call.dims.OutSize();
-  if (IsSmallMGemm(pixels, call.dims.filters, call.dims.channels) && IsDense(call)) {
+  if (pixels <= kFewPixels && IsDense(call)) {
     DenseCall dense;
-    dense.m = pixels, dense.n = call.dims.filters, dense.k = call.dims.channels;
+    dense.m = pixels, dense.n = call.dims.filters, dense.k = call.dims.channels, dense.dtype = call.dtype;
     dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
-    FewRows(args, dense, static_cast<const float*>(addend));
-    return true;
+    dense.weight_input = call.weight_input;
+    if (Dense(args, dense, addend)) return true;
   }
   if (!args.state) return false;
+  if (TapProducts(args, call, static_cast<const float*>(addend))) return true;
   const bool kept = KeepsWeights(args, call.weight_input);
   ConvMethod method = Env::Get().enforce_determinism ? MethodByRule(call, kept) : MethodByMeasurement(call, kept);
   const float* added = static_cast<const float*>(addend);
@@ -71,31 +101,16 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   };
   switch (method) {
     case ConvMethod::kLibrary: return false;
-    case ConvMethod::kPacked: PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace); return true;
-    case ConvMethod::kDepthwise: DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added); return true;
+    case ConvMethod::kPacked:
+      Ran(call.dims.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM");
+      PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace);
+      return true;
+    case ConvMethod::kDepthwise:
+      Ran("depthwise");
+      DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added);
+      return true;
     default: WinogradConvolution(args, call, addend, static_cast<int>(method), Form(method)); return true;
   }
-}
-
-bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
-  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
-  if (call.dtype != kFloat32 || call.m == 0) return false;
-  if (IsSmallMGemm(call.m, call.n, call.k)) {
-    FewRows(args, call, static_cast<const float*>(addend));
-    return true;
-  }
-  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
-  ConvCall like;  // a 1x1 convolution of one line
-  like.dims.batch = 1, like.dims.channels = call.k, like.dims.filters = call.n, like.dims.in[2] = like.dims.out[2] = call.m;
-  like.src = {const_cast<void*>(call.data), true}, like.weight = {const_cast<void*>(call.weight), true}, like.dst = {call.out, true};
-  like.bias = const_cast<void*>(call.bias);
-  // By rule: a trial would compare with the vector library's convolution, which is not what
-  // computes dense layers (and took a third of its time at 32 x 9216 x 4096).
-  if (MethodByRule(like, true) != ConvMethod::kPacked) return false;
-  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
-                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
-  PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);
-  return true;
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "base/cpu_limit.h"
 #include "base/half.h"
+#include "base/ran.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/packed_bfloat_kernels.h"
 #include "operator/nn/cpu_gemm/packed_geometry.h"
@@ -204,6 +206,7 @@ void Winograd(KernelArgs& args, const ConvCall& call, const bfloat16* addend, in
     if (bytes > block_bytes) block = args.workspace(bytes), block_bytes = bytes;
     return block;
   };
+  SayWinograd(d, RanAtCpuLevel());  // in float32
   const WinogradDims whole = d;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t begin = Share(whole.batch, groups, g), count = Share(whole.batch, groups, g + 1) - begin;
@@ -255,8 +258,8 @@ bool IsDense(const ConvCall& call) {
 bool BfloatGemmsHere() {
   // Where there are matrix tiles the vector library uses them; they do several times as many
   // products as these kernels.
-  static const bool has =
-      __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") && DetectedCpuLevel() == CpuLevel::kV4;
+  static const bool has = __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") &&
+                          DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().bfloat16;
   return has && CurrentCpuLevel() == CpuLevel::kV4;
 }
 
@@ -270,6 +273,7 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
     dense.m = pixels, dense.n = d.filters, dense.k = d.channels;
     dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
     dense.wide_bias = call.wide_bias;
+    Ran("GEMM of few rows", RanAt::kAvx512Bf16);
     FewRows(args, dense, added);
     return true;
   }
@@ -279,6 +283,7 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
     Winograd(args, call, added, m);
     return true;
   }
+  Ran(d.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM", RanAt::kAvx512Bf16);
   const float* packed = KeptWeights(args, call.weight_input, call.weight.ptr, kFormPacked, SizeOf(g.filters, Pairs(g)),
                                     [&](float* to) { PackConvolution(call, g, reinterpret_cast<bfloat16*>(to)); });
   const bfloat16* x = static_cast<const bfloat16*>(call.src.ptr);
@@ -292,10 +297,12 @@ bool BfloatDense(KernelArgs& args, const DenseCall& call, const void* addend) {
   if (!BfloatGemmsHere() || call.m == 0 || call.k == 0) return false;
   const bfloat16* added = static_cast<const bfloat16*>(addend);
   if (IsSmallMGemm(call.m, call.n, call.k)) {
+    Ran("GEMM of few rows", RanAt::kAvx512Bf16);
     FewRows(args, call, added);
     return true;
   }
   if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format) return false;
+  Ran("packed GEMM", RanAt::kAvx512Bf16);
   const bfloat16* w = static_cast<const bfloat16*>(call.weight);
   const int64_t k = call.k;
   const float* packed = KeptWeights(args, call.weight_input, w, kFormPacked, SizeOf(call.n, (k + 1) / 2), [&](float* to) {

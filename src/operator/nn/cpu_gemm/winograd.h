@@ -12,6 +12,7 @@
 
 #include <functional>
 
+#include "base/ran.h"
 #include "operator/nn/cpu_gemm/winograd_kernels.h"
 #include "operator/nn/onednn/hooks.h"
 
@@ -24,6 +25,8 @@ namespace nn {
  * and may be the result itself; call.accumulate is not looked at. `form` names the transformed
  * weights (kept_weights.h).
  */
+/* Says which tiles ran. */
+void SayWinograd(const WinogradDims& d, RanAt at);
 void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form);
 
 /* The tile of `call` in the layout of the kernels. False: not a convolution that they compute. */

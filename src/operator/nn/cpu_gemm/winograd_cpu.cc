@@ -3,11 +3,12 @@
 #include <memory>
 
 #include "base/cpu_dispatch.h"
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/omp.h"
 #include "base/threads/shared_items.h"
 #include "operator/nn/common/epilogue.h"
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"
 
 namespace mxnet {
@@ -260,10 +261,19 @@ void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, c
     for (int64_t k = 0; k < width; ++k) sums[k] += partial[2 * p * width + k];
 }
 
+/* "Winograd F(4x4, 3x3)": pixels of a tile's result, and of the window. */
+void SayWinograd(const WinogradDims& d, RanAt at) {
+  if (!RanAsked()) return;
+  const auto text = [](int h, int w) { return std::to_string(h) + "x" + std::to_string(w); };
+  const auto tile = [&](int window) { return window == 1 ? 1 : d.points - window + 1; };
+  Ran(InternRan("Winograd F(" + text(tile(d.window_h), tile(d.window_w)) + ", " + text(d.window_h, d.window_w) + ")"), at);
+}
+
 void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form) {
   WinogradDims d;
   WinogradFilter f;
   WinogradDimsOf(call, m, &d, &f);
+  SayWinograd(d, RanAtCpuLevel());
   const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
   if (call.pass == ConvPass::kBackwardWeights) {
     WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);

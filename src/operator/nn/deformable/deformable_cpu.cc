@@ -2,6 +2,7 @@
 // products.
 #include <algorithm>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/deformable/deformable_convolution.h"
 #include "operator/shared/gemm.h"
@@ -39,6 +40,7 @@ class Pieces {
       at_[0][i] = static_cast<T>((first + i) / c_.out_w * c_.stride[0] - c_.pad[0]);
       at_[1][i] = static_cast<T>((first + i) % c_.out_w * c_.stride[1] - c_.pad[1]);
     }
+    Ran("im2col of places");
     ParallelFor(tables(), std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
       T moved[2][kBlock];
       for (int64_t k = begin; k < end; ++k) {

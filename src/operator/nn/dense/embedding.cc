@@ -8,6 +8,7 @@
 
 #include "base/copy_run.h"
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
 #include "operator/nn/common/nn_common.h"
@@ -83,6 +84,7 @@ void Forward(KernelArgs& args) {
     const int64_t* rows = ReadIndicesInRange(args, args.in[0], weight.shape[0], IndexMode::kClip);
     return TakeRows(args.run, weight, 1, weight.shape[0], weight.shape[1], rows, args.in[0].Size(), args.out[0].dptr);
   }
+  Ran("copies of rows", RanAt::kNone);
   const TBlob &data = args.in[0], &weight = args.in[1];
   const int64_t bytes = weight.shape[1] * static_cast<int64_t>(DTypeSize(weight.dtype));
   char* out = static_cast<char*>(args.out[0].dptr);
@@ -111,6 +113,7 @@ void Backward(KernelArgs& args) {  // ograd, data -> weight_grad
   }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
+    Ran("sums of columns", RanAt::kNone);
     const int64_t rows = a.out[0].shape[0], width = a.out[0].shape[1], n = a.in[1].Size();
     const int64_t* row = Rows(a, a.in[1], rows);
     const T* og = a.in[0].data<T>();

@@ -1,4 +1,5 @@
 // Dense layers through oneDNN: packed weights in inference plans, bfloat16 everywhere.
+#include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "mxnet/env.h"
 #include "operator/nn/onednn/hooks.h"
@@ -15,6 +16,7 @@ struct DenseEntry : CacheEntry {
   dnnl::inner_product_forward primitive;
   Operand src, weight, dst, bias;
   dnnl::memory workspace;
+  RanPart ran;
 };
 
 std::unique_ptr<CacheEntry> MakeEntry(const DenseCall& call, dnnl::memory::data_type type, bool plain_weights) {
@@ -30,6 +32,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const DenseCall& call, dnnl::memory::data_
       call.bias ? Desc2(OnednnEngine(), kind, src, weight, bias, dst, attr) : Desc2(OnednnEngine(), kind, src, weight, dst, attr);
   auto entry = std::make_unique<DenseEntry>();
   entry->primitive = dnnl::inner_product_forward(pd);
+  entry->ran = OnednnName(pd);
   entry->src.Init(src, pd.src_desc());
   entry->weight.Init(weight_user, pd.weights_desc());
   entry->dst.Init(dst, pd.dst_desc());
@@ -60,12 +63,13 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
       .Add(team);
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
+  Ran(entry->ran);
   const size_t workspace_bytes = entry->workspace.get_desc().get_size();
   if (workspace_bytes) entry->workspace.set_data_handle(args.workspace(workspace_bytes));
   entry->bias.user.set_data_handle(const_cast<void*>(call.bias));
   std::unordered_map<int, dnnl::memory> arguments;
   arguments.emplace(DNNL_ARG_SRC, entry->src.Input(args, call.data));
-  arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight, call.weight_input, key));
+  arguments.emplace(DNNL_ARG_WEIGHTS, Weight(args, &entry->weight, call.weight, call.weight_input));
   if (call.bias) arguments.emplace(DNNL_ARG_BIAS, entry->bias.user);
   arguments.emplace(DNNL_ARG_DST, entry->dst.Output(args, call.out));
   if (workspace_bytes) arguments.emplace(DNNL_ARG_SCRATCHPAD, entry->workspace);

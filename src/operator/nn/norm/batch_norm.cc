@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/ran.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm_twice.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -116,6 +117,7 @@ void Forward(KernelArgs& args) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
     const T* x = InOrderOf<T>(a, a.in[0], a.out[0]);
+    Ran("norm of channels");
     const NormStatistics stats = ForwardStatistics(a, v, x, kMovingMean);
     if (Wanted(a, 0)) Scale<kRelu>(a, v, x, stats);
   });
@@ -130,6 +132,7 @@ void Again(KernelArgs& args) {
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
+    Ran("norm of channels");
     Scale<kRelu>(a, v, InOrderOf<T>(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, 3));
   });
 }
@@ -172,6 +175,7 @@ void Backward(KernelArgs& args) {
       [&](KernelArgs& a, auto tag) {
         using T = decltype(tag);
         const NormView v(p, a.out[0]);
+        Ran("norm of channels");
         const int dtype = a.in[1].dtype;
         const T *og = InOrderOf<T>(a, a.in[0], a.out[0]), *x = InOrderOf<T>(a, a.in[1], a.out[0]);
         const NormStatistics stats = BackwardStatistics<T>(a, v, 3, 5);

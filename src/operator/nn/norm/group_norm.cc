@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/common/nn_common.h"
@@ -81,6 +82,7 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
   T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
   T *mean_out = a.out.size() > 1 && Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
     *std_out = a.out.size() > 2 && Wanted(a, 2) ? a.out[2].data<T>() : nullptr;
+  Ran("norm of channels");
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std;
@@ -114,6 +116,7 @@ void ForwardOfRows(KernelArgs& a, const View& v, double eps) {
       shift[c] = std::isfinite(first) ? static_cast<double>(first) : 0.0;
     }
     std::fill(sums.begin(), sums.end(), 0.0);
+    Ran("norm of channels");
     ParallelFor(pieces, Grain(kRows * channels), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) MXNET_CPU_CALL(NormMomentsColumns)
       (dtype, x + p * kRows * channels, std::min(kRows, v.inner - p * kRows), channels, shift.data(), &sums[2 * p * channels],

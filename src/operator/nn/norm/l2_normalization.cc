@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/l2_kernels.h"
@@ -74,6 +75,7 @@ void Forward(KernelArgs& a) {
   const int64_t n = RowLength(*a.attrs, x.shape);
   if (!a.run.ctx.is_gpu() && n > 0 && n <= 2 * kPiece && !IsHalf(x.dtype) && a.req[0] != OpReq::kAdd) {
     const size_t bytes = static_cast<size_t>(n) * DTypeSize(x.dtype);
+    Ran("vector loop");
     return ParallelFor(x.Size() / n, std::max<int64_t>(1, kPiece / n), [=, &a](int64_t begin, int64_t end) {
       const size_t at = static_cast<size_t>(begin) * bytes;
       MXNET_CPU_CALL(L2Rows)(a.in[0].dtype, a.in[0].data<char>() + at, a.out[0].data<char>() + at, end - begin, n, eps);
@@ -118,6 +120,7 @@ void LongRows(const T* g, const T* x, T* dx, int dtype, int64_t rows, int64_t n,
   const int64_t pieces = (n + kPiece - 1) / kPiece;
   std::vector<L2Sums> sums(static_cast<size_t>(pieces));
   auto each = [&](auto f) {
+    Ran("vector loop");
     ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) f(p, p * kPiece, std::min(n - p * kPiece, kPiece));
     });
@@ -137,6 +140,7 @@ void LongRows(const T* g, const T* x, T* dx, int dtype, int64_t rows, int64_t n,
 template <typename T>
 void Rows(const T* g, const T* x, T* dx, int dtype, int64_t rows, int64_t n, double eps) {
   if (n > 2 * kPiece) return LongRows(g, x, dx, dtype, rows, n, eps);
+  Ran("vector loop");
   ParallelFor(rows, std::max<int64_t>(1, kPiece / n), [=](int64_t begin, int64_t end) {
     MXNET_CPU_CALL(L2RowsGradient)(dtype, g + begin * n, x + begin * n, dx + begin * n, end - begin, n, eps);
   });
@@ -145,6 +149,7 @@ void Rows(const T* g, const T* x, T* dx, int dtype, int64_t rows, int64_t n, dou
 template <typename T>
 void Columns(const T* g, const T* x, T* dx, int dtype, int64_t outer, int64_t rows, int64_t n, double eps) {
   const int64_t stripes = (n + kStripe - 1) / kStripe, width = std::min(n, kStripe);
+  Ran("vector loop");
   ParallelFor(outer * stripes, std::max<int64_t>(1, kPiece / std::max<int64_t>(1, rows * width)), [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t at = i / stripes * rows * n + i % stripes * kStripe;

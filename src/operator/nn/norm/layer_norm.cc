@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/threads/determinism.h"
 #include "operator/init/fill.h"
 #include "operator/nn/common/nn_common.h"
@@ -77,6 +78,7 @@ void Forward(KernelArgs& args) {
     using T = decltype(tag);
     const auto& p = a.param<LayerNormParam>();
     const View v(*a.attrs, p, a.in[0].shape);
+    Ran(Short(v) ? "norm of short rows" : "norm of rows");
     const int dtype = a.in[0].dtype;
     const T *x = a.in[0].data<T>(), *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
     T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
@@ -115,6 +117,7 @@ void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_gra
         using T = decltype(tag);
         const auto& p = a.param<LayerNormParam>();
         const View v(*a.attrs, p, a.in[1].shape);
+        Ran(Short(v) ? "norm of short rows" : "norm of rows");
         const int dtype = a.in[1].dtype;
         const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *gamma = a.in[2].data<T>();
         T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;

@@ -15,8 +15,10 @@
 #include <memory>
 #include <string>
 
+#include "base/ran.h"
 #include "mxnet/kernel_args.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace nn {
@@ -26,6 +28,15 @@ dnnl::stream& OnednnStream();  // this thread's
 
 /* False: the type is not computed in on this machine (float64; half types without instructions). */
 bool OnednnType(int dtype, dnnl::memory::data_type* type);
+
+/* The instructions of its float32 kernels. */
+RanAt OnednnLevel();
+
+/* What a primitive is called there, for Ran(). */
+template <typename Description>
+RanPart OnednnName(const Description& pd) {
+  return RanOfLibrary("oneDNN", pd.impl_info_str(), OnednnLevel());
+}
 
 /* Are its sums of products of 8-bit integers exact on this processor? */
 bool AddsBytesExactly();
@@ -77,20 +88,13 @@ struct Operand {
   dnnl::memory& UsePacked(void* buffer);
 };
 
-/* Packed weights in the state of a plan's node. */
-struct PackedState : OpState {
-  const void* source = nullptr;
-  uint64_t version = 0;
-  std::string layout;  // key of the primitive that they were packed for
-  std::unique_ptr<char[]> memory;
-  char* aligned = nullptr;
-  size_t bytes = 0;
-};
 /*
- * The weight as the primitive wants it: packed once per version in the state of an inference plan,
- * else converted for this call.
+ * The weight as the primitive wants it: packed once per version of an inference plan's, and shared
+ * as KeptWeights says; else converted for this call. `more`: what else the primitive's order of
+ * elements depends on, sums that it keeps behind them for example. Asks for the weight before it
+ * reads it (AsksForWeights).
  */
-dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, const Key& key);
+dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, uint64_t more = 0);
 
 }  // namespace nn
 }  // namespace mxnet

@@ -10,9 +10,10 @@
 #include <unordered_map>
 
 #include "base/logging.h"
+#include "base/ran.h"
 #include "base/room.h"
-#include "base/round_up.h"
 #include "mxnet/env.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/onednn/onednn_common.h"
 
 namespace mxnet {
@@ -29,6 +30,12 @@ const bool g_bfloat16 = [] {
          isa == dnnl::cpu_isa::avx512_core_amx_fp16;
 }();
 }  // namespace
+
+RanAt OnednnLevel() {
+  const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto has = [level](dnnl::cpu_isa isa) { return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa); };
+  return has(dnnl::cpu_isa::avx512_core) ? RanAt::kAvx512 : has(dnnl::cpu_isa::avx2) ? RanAt::kAvx2 : RanAt::kBaseline;
+}
 
 dnnl::engine& OnednnEngine() { return *g_engine; }
 
@@ -199,28 +206,32 @@ void Operand::StoreOutput() {
   to_user.execute(OnednnStream(), inner, user);
 }
 
-dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, const Key& key) {
-  if (!weight->differs || !args.state || args.is_train || input < 0 || input >= args.in_versions.size()) return weight->Input(args, ptr);
-  auto* packed = dynamic_cast<PackedState*>(args.state->get());
-  if (!packed) {
-    packed = new PackedState();
-    args.state->reset(packed);
+/* A number for the order of a matrix's elements in memory, as far as the library tells it. */
+static uint64_t FormOf(const dnnl::memory::desc& desc, uint64_t more) {
+  uint64_t form = 0x6f6e65444e4eu;
+  const auto mix = [&form](uint64_t number) {
+    form = (form ^ number) * 0x9e3779b97f4a7c15u;
+    form ^= form >> 29;
+  };
+  mix(more), mix(static_cast<uint64_t>(desc.get_data_type())), mix(desc.get_size());
+  for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    mix(numbers.size());
+    for (const dnnl::memory::dim n : numbers) mix(static_cast<uint64_t>(n));
   }
-  const uint64_t version = args.in_versions[input];
-  if (packed->source != ptr || packed->version != version || packed->layout != key.bytes()) {
-    const size_t bytes = weight->InnerBytes();
-    if (packed->bytes < bytes) {
-      packed->source = nullptr;
-      packed->memory.reset(new char[bytes + 64]);
-      packed->aligned = AlignedTo64<char>(packed->memory.get());
-      packed->bytes = bytes;
-    }
-    weight->Pack(ptr, packed->aligned);
-    packed->source = ptr;
-    packed->version = version;
-    packed->layout = key.bytes();
+  return form | uint64_t{1} << 63;  // the library's own forms are small numbers
+}
+
+dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, uint64_t more) {
+  if (!weight->differs || !KeepsWeights(args, input)) {
+    args.NeedWeights(ptr);
+    return weight->Input(args, ptr);
   }
-  return weight->UsePacked(packed->aligned);
+  const size_t size = (weight->InnerBytes() + sizeof(float) - 1) / sizeof(float);
+  const float* kept = KeptWeights(args, input, ptr, FormOf(weight->inner.get_desc(), more), static_cast<int64_t>(size), [&](float* to) {
+    to[size - 1] = 0;
+    weight->Pack(ptr, to);
+  });
+  return weight->UsePacked(const_cast<float*>(kept));
 }
 
 }  // namespace nn

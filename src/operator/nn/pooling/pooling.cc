@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -136,6 +137,7 @@ void Forward(KernelArgs& args) {
     const auto& p = a.param<PoolingParam>();
     const PoolDims d = DimsOf(p, a.in[0].shape, a.out[0].shape);
     const bool last = Last(p, a.out[0]);
+    Ran(last ? "pooling of channels" : "pooling of planes");
     const void* x = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.InSize());
     const int64_t items = last ? d.batch * d.out[0] * d.out[1] : d.batch * d.channels;
     const int64_t work = (last ? d.out[2] * d.channels : d.OutSize()) * d.kernel[0] * d.kernel[1] * d.kernel[2];
@@ -179,6 +181,7 @@ void Backward(KernelArgs& args) {  // ograd, data, output -> data_grad
     const auto& p = a.param<PoolingParam>();
     const PoolDims d = DimsOf(p, a.in[1].shape, a.in[0].shape);
     const bool last = Last(p, a.out[0]);
+    Ran(last ? "pooling of channels" : "pooling of planes");
     const void* og = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.OutSize());
     const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
     const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());

@@ -1,12 +1,11 @@
-/* Inner loops of RNN for several instruction sets: products with packed weights, and gate functions
- * on a stretch of units of one sequence at one step. */
+/* Inner loops of RNN for several instruction sets: gate functions on a stretch of units of one
+ * sequence at one step. */
 #ifndef MXNET_OPERATOR_NN_RNN_RNN_KERNELS_H_
 #define MXNET_OPERATOR_NN_RNN_RNN_KERNELS_H_
 
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
-#include "base/round_up.h"
 
 namespace mxnet {
 
@@ -15,23 +14,9 @@ struct CellClip {  // limits of the lstm cell state
   bool on = false, nan = false;
   double low = 0, high = 0;
 };
-
-/*
- * Packed matrices B(k, n): columns are padded to a multiple of kPackColumns; the columns from a
- * multiple of kPackColumns on begin at that column times k. What lies between depends on the
- * instruction set, so packing and product must be of one run.
- */
-constexpr int64_t kPackColumns = 32;
-inline int64_t PackedColumns(int64_t n) { return RoundUp(n, kPackColumns); }
-inline int64_t PackedSize(int64_t n, int64_t k) { return PackedColumns(n) * k; }
 }  // namespace nn
 
 MXNET_CPU_DECLARE(
-    /* B(kk, j) = b[kk * ld + j], or b[j * ld + kk] if transposed. */
-    void PackColumns(bool transposed, int64_t n, int64_t k, const float* b, int64_t ld, float* packed);
-    /* C(m, n) += A(m, k) B(k, n) */
-    void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed, float* c, int64_t ldc);
-
     /* Arrays of float32 or float64; n units, gate g of unit j is at gates[g * stride + j]. */
     /* gates: i f g o before (in) and after (out) their functions; cell: state before (in) and after
    * (out); kept, hidden: copies for the gradient and the state. */

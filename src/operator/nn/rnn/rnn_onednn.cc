@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/library_threads.h"
 #include "mxnet/env.h"
@@ -19,6 +20,7 @@ using Desc = dnnl::memory::desc;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
 struct RnnEntry : CacheEntry {
+  RanPart ran;
   dnnl::primitive primitive;
   Operand input_weight, hidden_weight;
   dnnl::memory bias, src, src_state, src_cell, dst, dst_state, dst_cell, workspace;
@@ -31,6 +33,7 @@ int64_t Biases(RnnCell cell) { return cell == RnnCell::kGru ? 4 : Gates(cell); }
 template <typename Pd>
 void Finish(RnnEntry* e, const Pd& pd, const RnnCall& c) {
   const int64_t g = Gates(c.cell);
+  e->ran = OnednnName(pd);
   e->input_weight.Init(Desc({1, 1, c.inputs, g, c.hidden}, kF32, Tag::ldgoi), pd.weights_layer_desc());
   e->hidden_weight.Init(Desc({1, 1, c.hidden, g, c.hidden}, kF32, Tag::ldgoi), pd.weights_iter_desc());
   e->workspace = dnnl::memory(pd.scratchpad_desc(), OnednnEngine(), nullptr);
@@ -126,6 +129,7 @@ bool Rnn(KernelArgs& args, const RnnCall& c) {
   key.Add('r').Add(c.cell).Add(c.reversed).Add(c.steps).Add(c.batch).Add(c.inputs).Add(c.hidden).Add(c.out_width).Add(team);
   auto* e = static_cast<RnnEntry*>(CachedEntry(key, [&] { return MakeEntry(c); }));
   if (!e) return false;
+  Ran(e->ran);
   const size_t input_bytes = RoundUp(e->Bytes(e->input_weight), 64), hidden_bytes = RoundUp(e->Bytes(e->hidden_weight), 64),
                bias_bytes = e->bias.get_desc().get_size();
   const bool keep = args.state && args.in_versions.size() > c.parameters_input;

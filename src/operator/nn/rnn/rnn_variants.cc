@@ -14,51 +14,6 @@ namespace {
 
 using nn::CellClip;
 
-// ---- products with packed weights: panels of two vectors of columns, row k after row k
-
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 12;
-#elif defined(__AVX__)
-constexpr int kLanes = 8, kRows = 6;
-#else
-constexpr int kLanes = 4, kRows = 6;
-#endif
-constexpr int kPanel = 2 * kLanes;
-constexpr int64_t kDepth = 512;  // of one pass over a panel: its part stays in the first-level cache's neighbourhood
-static_assert(nn::kPackColumns % kPanel == 0, "blocks of columns hold whole panels");
-typedef float Vec __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-
-// C(ROWS, columns of PANELS panels) += A B. `width`: columns that exist in C.
-template <int ROWS, int PANELS>
-void Tile(int64_t k, const float* a, int64_t lda, const float* b, int64_t between, float* c, int64_t ldc, int64_t width) {
-  Vec sum[ROWS][2 * PANELS] = {};
-  for (int64_t i = 0; i < k; ++i) {
-    Vec row[2 * PANELS];
-    for (int p = 0; p < PANELS; ++p)
-      for (int j = 0; j < 2; ++j) row[2 * p + j] = *reinterpret_cast<const Vec*>(b + p * between + i * kPanel + j * kLanes);
-    for (int r = 0; r < ROWS; ++r)
-      for (int j = 0; j < 2 * PANELS; ++j) sum[r][j] += row[j] * a[r * lda + i];
-  }
-  if (width >= PANELS * kPanel) {
-    for (int r = 0; r < ROWS; ++r)
-      for (int j = 0; j < 2 * PANELS; ++j) *reinterpret_cast<Vec*>(c + r * ldc + j * kLanes) += sum[r][j];
-    return;
-  }
-  for (int r = 0; r < ROWS; ++r) {
-    float line[PANELS * kPanel];
-    for (int j = 0; j < 2 * PANELS; ++j) *reinterpret_cast<Vec*>(line + j * kLanes) = sum[r][j];
-    for (int64_t j = 0; j < width; ++j) c[r * ldc + j] += line[j];
-  }
-}
-
-template <int ROWS>
-void Rest(int64_t rows, int64_t k, const float* a, int64_t lda, const float* b, float* c, int64_t ldc, int64_t width) {
-  if constexpr (ROWS > 0) {
-    if (rows == ROWS) return Tile<ROWS, 1>(k, a, lda, b, 0, c, ldc, width);
-    Rest<ROWS - 1>(rows, k, a, lda, b, c, ldc, width);
-  }
-}
-
 template <typename T>
 void Lstm(int64_t n, int64_t stride, const CellClip& clip, T* gates, T* cell, T* kept, T* hidden) {
   T *gi = gates, *gf = gates + stride, *gg = gates + 2 * stride, *go = gates + 3 * stride;
@@ -169,43 +124,6 @@ const T* In(const void* p, T) {
 }
 
 }  // namespace
-
-void PackColumns(bool transposed, int64_t n, int64_t k, const float* b, int64_t ld, float* packed) {
-  for (int64_t first = 0; first < nn::PackedColumns(n); first += kPanel, packed += k * kPanel) {
-    const int64_t width = std::min<int64_t>(kPanel, n - first);
-    if (width < kPanel) std::fill(packed, packed + k * kPanel, 0.f);
-    if (transposed) {
-      for (int64_t i0 = 0; i0 < k; i0 += 16)  // some rows at a time, so that lines of the result are written while they are near
-        for (int64_t j = 0; j < width; ++j)
-          for (int64_t i = i0; i < std::min(k, i0 + 16); ++i) packed[i * kPanel + j] = b[(first + j) * ld + i];
-    } else if (width > 0) {
-      for (int64_t i = 0; i < k; ++i) std::copy(b + i * ld + first, b + i * ld + first + width, packed + i * kPanel);
-    }
-  }
-}
-
-void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed, float* c, int64_t ldc) {
-  constexpr int kWide = 4;  // panels at once for few rows, so that there are enough independent sums
-  for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
-    const int64_t depth = std::min(kDepth, k - k0);
-    int64_t first = 0;
-    if (m <= 2) {
-      for (; first + kWide * kPanel <= n; first += kWide * kPanel) {
-        const float* b = packed + first * k + k0 * kPanel;
-        if (m == 1) Tile<1, kWide>(depth, a + k0, lda, b, k * kPanel, c + first, ldc, n - first);
-        if (m == 2) Tile<2, kWide / 2>(depth, a + k0, lda, b, k * kPanel, c + first, ldc, n - first);
-        if (m == 2)
-          Tile<2, kWide / 2>(depth, a + k0, lda, b + 2 * k * kPanel, k * kPanel, c + first + 2 * kPanel, ldc, n - first - 2 * kPanel);
-      }
-    }
-    for (; first < n; first += kPanel) {
-      const float* b = packed + first * k + k0 * kPanel;
-      int64_t r = 0;
-      for (; r + kRows <= m; r += kRows) Tile<kRows, 1>(depth, a + r * lda + k0, lda, b, 0, c + r * ldc + first, ldc, n - first);
-      Rest<kRows - 1>(m - r, depth, a + r * lda + k0, lda, b, c + r * ldc + first, ldc, n - first);
-    }
-  }
-}
 
 void LstmRow(int dtype, int64_t n, int64_t stride, const nn::CellClip& clip, void* gates, void* cell, void* kept, void* hidden) {
   OfType(dtype, [&](auto t) { Lstm(n, stride, clip, Out(gates, t), Out(cell, t), Out(kept, t), Out(hidden, t)); });

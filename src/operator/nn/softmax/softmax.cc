@@ -1,6 +1,7 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax/softmax.h"
 
+#include "base/ran.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/nodes/make_nodes.h"
@@ -97,6 +98,7 @@ void Forward(KernelArgs& args) {
   if (args.run.ctx.is_gpu())
     return SoftmaxOnDevice(args.run, OnDevice(c, args.in[0].shape.Prod(0, axis)), args.in[0],
                            UsesLength(*args.attrs) ? &args.in[1] : nullptr, args.out[0]);
+  Ran(c.inner > 1 ? "softmax of columns" : "softmax of rows");
   if (UsesLength(*args.attrs)) c.lengths = AsInt64(args, args.in[1]);
   const int64_t outer = args.in[0].shape.Prod(0, axis);
   auto run = [&](KernelArgs& a, auto tag) {  // computed in the wider of the two dtypes
@@ -135,6 +137,7 @@ void Backward(KernelArgs& args) {  // ograd, output, [data] -> data_grad
   const SoftmaxCall c = CallOf(kKind, p.temperature, shape, axis);
   const int64_t outer = shape.Prod(0, axis);
   if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(c, outer), args.in[0], args.in[1], args.out[0]);
+  Ran(c.inner > 1 ? "softmax of columns" : "softmax of rows");
   if (OnlyHalf({&args.in[0], &args.in[1], &args.out[0]})) return RunSoftmaxBackwardHalf(c, args.in[0], args.in[1], args.out[0], outer);
   KernelArgs two = args;
   two.in = Span<const TBlob>(args.in.ptr, 2);
@@ -455,6 +458,7 @@ void MaskedForward(KernelArgs& args) {
     TBlob full;
     return SoftmaxOnDevice(args.run, MaskedOnDevice(args, c, s, s.Prod(0, axis), &full), args.in[0], nullptr, args.out[0]);
   }
+  Ran(c.inner > 1 ? "softmax of columns" : "softmax of rows");
   c.mask = FullMask(args, args.in[1], s);
   if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(c, args.in[0], args.out[0], s.Prod(0, axis));
   RunReal(args, [&](KernelArgs& a, auto tag) {
@@ -474,6 +478,7 @@ void MaskedBackward(KernelArgs& args) {  // ograd, mask, output -> data_grad
     return SoftmaxBackwardOnDevice(args.run, MaskedOnDevice(args, CallOf(kKind, p.temperature, s, axis), s, s.Prod(0, axis), &full),
                                    args.in[0], args.in[2], args.out[0]);
   }
+  Ran("softmax of rows");
   const unsigned char* mask = FullMask(args, args.in[1], s);
   if (OnlyHalf({&args.in[0]})) {
     SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);

@@ -3,8 +3,8 @@
  * the version of the original stays. Nodes whose weights in that form are equal share one copy:
  * plans of several batch sizes, of several threads, of several predictors of one model.
  */
-#ifndef MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_
-#define MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_
+#ifndef MXNET_OPERATOR_NN_COMMON_KEPT_WEIGHTS_H_
+#define MXNET_OPERATOR_NN_COMMON_KEPT_WEIGHTS_H_
 
 #include <cstdint>
 #include <functional>
@@ -31,4 +31,4 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
 
 }  // namespace nn
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_
+#endif  // MXNET_OPERATOR_NN_COMMON_KEPT_WEIGHTS_H_

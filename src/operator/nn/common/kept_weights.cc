@@ -1,4 +1,4 @@
-#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/common/kept_weights.h"
 
 #include <sys/mman.h>
 
@@ -15,6 +15,7 @@
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
+#include "operator/shared/kept_bytes.h"
 
 namespace mxnet {
 namespace nn {
@@ -91,6 +92,7 @@ struct Block {
 
  private:
   const size_t bytes_;
+  const KeptBytes counted_{bytes_};
   char* memory_ = nullptr;
   std::shared_ptr<Mapping> mapping_;
 };

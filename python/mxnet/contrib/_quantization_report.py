@@ -1,0 +1,74 @@
+"""Which layers of a quantized network compute in integers, which do not, and why."""
+from collections import namedtuple
+
+__all__ = ["LayerForm", "QuantizationReport"]
+
+LayerForm = namedtuple("LayerForm", "name operator form why")
+
+
+class QuantizationReport(list):
+    """A row for each node of the network in float32, in the order in which they run: its `name` and
+    `operator`, its `form`, and `why` it has that form where it is not an integer one. As text it is
+    a table of those in float32, and how many there are of each form.
+
+    The forms are 'integers', 'merged' (into a layer before it, as BatchNorm is) and 'float32'.
+
+    >>> net = mx.gluon.nn.HybridSequential()
+    >>> net.add(mx.gluon.nn.Dense(3, prefix='a_'), mx.gluon.nn.Dense(3, prefix='b_'))
+    >>> net.initialize()
+    >>> int8 = mx.contrib.quantization.quantize_net(net, data_shapes=[(1, 2)], exclude_layers_match='b_')
+    >>> for row in int8.quantization:
+    ...     print(row.name, row.form, row.why)
+    a_fwd integers None
+    b_fwd float32 exclude_layers_match has 'b_'
+    >>> int8.quantization.in_floats()
+    ['b_fwd']
+    """
+    __module__ = "mxnet.contrib.quantization"
+
+    def in_floats(self):
+        """Names of the nodes that stay in float32."""
+        return [row.name for row in self if row.form == "float32"]
+
+    def __str__(self):
+        counts = {form: sum(row.form == form for row in self) for form in ("integers", "merged", "float32")}
+        lines = [f"{counts['integers']} nodes in integers, {counts['merged']} merged into others, {counts['float32']} in float32"]
+        floats = [row for row in self if row.form == "float32"]
+        width = max((len(row.name) for row in floats), default=0)
+        return "\n".join(lines + [f"  {row.name:{width}}  {row.operator}: {row.why}" for row in floats])
+
+
+def report_of(original, folded, quantized, asked):
+    """The report of a network.
+
+    `original`: the graph in float32, and `folded` what parameters were folded into. `quantized`:
+    what was made of it. `asked`: the "layers" and "parts" of names that are to stay, and which
+    nodes would become integers "without smart" choice, and "without exclusions" of operators
+    either.
+    """
+    made = {node.name for node in quantized.nodes()}
+    kept = {node.name for node in folded.nodes()}
+
+    def why(node):
+        if node.name in asked["layers"]:
+            return "exclude_layers names it"
+        part = next((part for part in asked["parts"] if part in node.name), None)
+        if part is not None:
+            return f"exclude_layers_match has {part!r}"
+        if node.name in asked["without smart"]:
+            return "quantize_mode 'smart': it does not lie between two layers in integers"
+        if node.name in asked["without exclusions"]:
+            return f"exclude_operators has {node.op}"
+        return f"{node.op} has no form on integers, or none for its parameters and readers"
+
+    rows = QuantizationReport()
+    for node in original.nodes():
+        if node.op in (None, "null"):
+            continue
+        if "quantized_" + node.name in made:
+            rows.append(LayerForm(node.name, node.op, "integers", None))
+        elif node.name not in kept:
+            rows.append(LayerForm(node.name, node.op, "merged", "its numbers are in the parameters of the layer before it"))
+        else:
+            rows.append(LayerForm(node.name, node.op, "float32", why(node)))
+    return rows

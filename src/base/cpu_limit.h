@@ -1,0 +1,19 @@
+/* What ONEDNN_MAX_CPU_ISA leaves of the processor's instructions: oneDNN obeys it, and so do the
+ * kernels of this library (docs/explain.md). Read once; a word that oneDNN does not know limits
+ * nothing, as there. */
+#ifndef MXNET_BASE_CPU_LIMIT_H_
+#define MXNET_BASE_CPU_LIMIT_H_
+
+#include "base/cpu_dispatch.h"
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+struct CpuLimit {
+  CpuLevel level = CpuLevel::kV4;  // at most
+  bool vnni = true, bfloat16 = true;
+};
+MXNET_DLL const CpuLimit& LimitOfCpu();
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_CPU_LIMIT_H_

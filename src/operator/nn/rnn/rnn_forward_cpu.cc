@@ -1,0 +1,373 @@
+// The forward pass of RNN on the CPU: one matrix product per layer for the inputs of all steps, one
+// per step for the hidden state, elementwise gates in between. Both directions of a layer run at
+// once where there are threads, and threads share a direction where its steps are large enough.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/ran.h"
+#include "mxnet/env.h"
+#include "mxnet/op.h"
+#include "operator/nn/common/kept_weights.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/onednn/hooks.h"
+#include "operator/nn/rnn/rnn_layers.h"
+#include "operator/nn/rnn/rnn_packed.h"
+#include "operator/nn/rnn/rnn_team.h"
+#include "operator/shared/gemm.h"
+#include "operator/shared/panel_gemm.h"
+#include "operator/shared/random_philox.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+constexpr double kFlopsOfMember = 1e5;  // of a step, for each thread that shares it: some microseconds
+constexpr int64_t kUnits = 2 * kPackColumns;
+constexpr int kLayersAlone = 64;  // after a team that other programs disturbed
+
+std::atomic<int> g_alone{0};  // layers that run without teams
+
+/* One direction of a layer, for all steps. */
+template <typename T>
+struct Walk {
+  const RNNParam& p;
+  const RnnDims& d;
+  const int64_t* lengths;
+  int64_t dir;
+  Weights<T> w;
+  const T *bias = nullptr, *candidate_bias = nullptr;  // as RnnPacking has them
+  const float* packed = nullptr;                       // weights of the state; null: the plain products are used
+  const float* packed_input = nullptr;
+  T *gates = nullptr, *kept_cell = nullptr, *kept_hidden = nullptr, *output = nullptr;
+  T *h = nullptr, *next = nullptr, *c = nullptr, *projected = nullptr, *recurrent = nullptr, *unkept = nullptr;
+  CellClip clip{};
+
+  int64_t Width() const { return d.directions * d.out; }
+  int64_t Time(int64_t step) const { return dir == 0 ? step : d.steps - 1 - step; }
+  int64_t Blocks() const { return (d.hidden + kPackColumns - 1) / kPackColumns; }
+  static constexpr int kDType = sizeof(T) == 8 ? kFloat64 : kFloat32;
+
+  /* The products of units [u, u + units) of all gates with the state `from`. */
+  void Multiply(int64_t t, const T* from, int64_t u, int64_t units) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      const int64_t gh = d.gates * d.hidden;
+      T* sums = (recurrent ? recurrent : gates + t * d.batch * gh) + u;
+      if (recurrent)
+        for (int64_t n = 0; n < d.batch; ++n)
+          for (int64_t g = 0; g < d.gates; ++g) std::fill_n(sums + n * gh + g * d.hidden, units, T(0));
+      MXNET_CPU_CALL(PackedGates)
+      (d.batch, units, d.out, d.gates, from, d.out, packed + u * d.out, PackedSize(d.hidden, d.out), sums, gh, d.hidden);
+    }
+  }
+
+  /* Units [u, u + units) of all sequences, from their products on. */
+  void Cells(int64_t t, const T* from, T* to, int64_t u, int64_t units) const {
+    const int64_t gh = d.gates * d.hidden, bh = d.batch * d.hidden, width = Width();
+    T *g = gates + t * d.batch * gh, *ct = kept_cell ? kept_cell + t * bh : nullptr, *ht = d.projection ? kept_hidden + t * bh : unkept;
+    for (int64_t n = 0; n < d.batch; ++n) {
+      T *gn = g + n * gh + u, *out = output + (t * d.batch + n) * width + dir * d.out + u;
+      const int64_t at = n * d.hidden + u;
+      const bool live = t < LengthOf(d, lengths, n);
+      if (!live) {
+        if (ct) std::fill_n(ct + at, units, T(0));
+        std::fill_n(ht + at, units, T(0));
+        if (!d.projection) std::copy_n(from + at, units, to + at), std::fill_n(out, units, T(0));
+        continue;
+      }
+      if (p.mode == kLstm) {
+        MXNET_CPU_CALL(LstmRow)(kDType, units, d.hidden, clip, gn, c + at, ct + at, ht + at);
+      } else if (p.mode == kGru) {
+        T* candidate = recurrent + n * gh + 2 * d.hidden + u;
+        for (int64_t j = 0; j < units; ++j) candidate[j] += candidate_bias[u + j];
+        MXNET_CPU_CALL(GruRow)(kDType, units, d.hidden, gn, recurrent + n * gh + u, from + at, ct + at, ht + at);
+      } else if (p.mode == kRnnTanh) {
+        MXNET_CPU_CALL(TanhRow)(kDType, units, gn, ht + at);
+      } else {
+        MXNET_CPU_CALL(ReluRow)(kDType, units, gn, ht + at);
+      }
+      if (!d.projection) std::copy_n(ht + at, units, to + at), std::copy_n(ht + at, units, out);
+    }
+  }
+
+  /* Blocks [b, e) of units. */
+  void Units(int64_t t, const T* from, T* to, int64_t b, int64_t e) const {
+    const int64_t end = std::min(d.hidden, e * kPackColumns);
+    for (int64_t u = b * kPackColumns; u < end; u += kUnits) {
+      const int64_t units = std::min(kUnits, end - u);
+      if (packed) Multiply(t, from, u, units);
+      Cells(t, from, to, u, units);
+    }
+  }
+
+  /* from: the state before time t, which sequences that are over keep. */
+  void Project(int64_t t, const T* from, T* to) const {
+    const int64_t width = Width();
+    T* out = output + t * d.batch * width + dir * d.out;
+    Gemm(false, true, d.batch, d.out, d.hidden, kept_hidden + t * d.batch * d.hidden, w.projection, T(0), projected);
+    for (int64_t n = 0; n < d.batch; ++n) {
+      const bool live = t < LengthOf(d, lengths, n);
+      const T* row = (live ? projected : from) + n * d.out;
+      std::copy_n(row, d.out, to + n * d.out);
+      if (live)
+        std::copy_n(row, d.out, out + n * width);
+      else
+        std::fill_n(out + n * width, d.out, T(0));
+    }
+  }
+
+  double StepFlops() const {
+    return 2.0 * static_cast<double>(d.batch) * static_cast<double>(d.gates * d.hidden) * static_cast<double>(d.out);
+  }
+
+  /* All steps on one thread, or on threads that are gathered for each large step. */
+  void RunAlone() const {
+    const int64_t gh = d.gates * d.hidden;
+    const int threads = OmpThreadsForFlops(StepFlops());
+    for (int64_t step = 0; step < d.steps; ++step) {
+      const int64_t t = Time(step);
+      const T* from = step % 2 ? next : h;
+      T* to = step % 2 ? h : next;
+      if (!packed) {
+        if (recurrent) std::fill_n(recurrent, d.batch * gh, T(0));
+        Gemm(false, true, d.batch, gh, d.out, from, w.hidden, T(1), recurrent ? recurrent : gates + t * d.batch * gh);
+      }
+      ParallelForThreads(threads, Blocks(), [&](int64_t b, int64_t e) { Units(t, from, to, b, e); });
+      if (d.projection) Project(t, from, to);
+    }
+  }
+
+  /* All steps as a member of a team. REQUIRES: packed weights, no projection. */
+  void RunTogether(StepTeam* team) const {
+    const int self = team->Join();
+    if (self < 0) return;
+    const int64_t size = team->size(), blocks = Blocks();
+    const int64_t b = blocks * self / size, e = blocks * (self + 1) / size;
+    for (int64_t step = 0; step < d.steps; ++step) {
+      Units(Time(step), step % 2 ? next : h, step % 2 ? h : next, b, e);
+      team->Meet();
+    }
+  }
+
+  const T* LastState() const { return d.steps % 2 ? next : h; }
+};
+
+/* The gates of all steps before the products with the state: biases and products with the input. */
+template <typename T>
+void MultiplyInputs(const RnnDims& d, int64_t inputs, const T* input, const std::vector<Walk<T>>& walks) {
+  const int64_t gh = d.gates * d.hidden, cells = d.steps * d.batch, blocks = PackedColumns(gh) / kPackColumns;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (walks[0].packed_input) {
+      const int64_t directions = static_cast<int64_t>(walks.size());
+      const double flops = 2.0 * static_cast<double>(cells) * static_cast<double>(gh) * static_cast<double>(inputs * directions);
+      ParallelForThreads(OmpThreadsForFlops(flops), directions * blocks, [&](int64_t b, int64_t e) {
+        while (b < e) {
+          const Walk<T>& walk = walks[static_cast<size_t>(b / blocks)];
+          const int64_t first = b % blocks * kPackColumns, last = std::min(blocks, b % blocks + e - b),
+                        n = std::min(gh, last * kPackColumns) - first;
+          b += last - b % blocks;
+          for (int64_t i = 0; i < cells; ++i) std::copy_n(walk.bias + first, n, walk.gates + i * gh + first);
+          MXNET_CPU_CALL(PackedGemm)(cells, n, inputs, input, inputs, walk.packed_input + first * inputs, walk.gates + first, gh, true);
+        }
+      });
+      return;
+    }
+  }
+  for (const Walk<T>& walk : walks) {
+    ParallelFor(cells, std::max<int64_t>(1, 16384 / gh), [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) std::copy_n(walk.bias, gh, walk.gates + i * gh);
+    });
+    Gemm(false, true, cells, gh, inputs, input, walk.w.input, T(1), walk.gates);
+  }
+}
+
+template <typename T>
+void RunSteps(const std::vector<Walk<T>>& walks) {
+  const Walk<T>& first = walks[0];
+  const int64_t directions = static_cast<int64_t>(walks.size());
+  const double step = first.StepFlops();
+  const int threads = first.packed && !first.d.projection ? OmpThreadsForFlops(step * static_cast<double>(first.d.steps * directions)) : 1;
+  if (threads <= 1) {
+    for (const Walk<T>& walk : walks) walk.RunAlone();
+    return;
+  }
+  int64_t each = std::max<int64_t>(1, std::min({threads / directions, static_cast<int64_t>(step / kFlopsOfMember), first.Blocks()}));
+  if (each > 1 && g_alone.load(std::memory_order_relaxed) > 0) {
+    g_alone.fetch_sub(1, std::memory_order_relaxed);
+    each = 1;
+  }
+  if (directions == 1 && each == 1) return first.RunAlone();
+  std::vector<std::unique_ptr<StepTeam>> teams;
+  for (int64_t i = 0; i < directions; ++i) teams.push_back(std::make_unique<StepTeam>(static_cast<int>(each)));
+  const int64_t members = each * directions;
+  ParallelForThreads(static_cast<int>(members), members, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) walks[static_cast<size_t>(i / each)].RunTogether(teams[static_cast<size_t>(i / each)].get());
+  });
+  for (const auto& team : teams)
+    if (team->disturbed()) g_alone.store(kLayersAlone, std::memory_order_relaxed);
+}
+
+/* What a pass over a layer reads and gives beside its reserve. */
+template <typename T>
+struct LayerCall {
+  const RNNParam& p;
+  const RnnDims& d;
+  int64_t layer;
+  T *data, *params, *reserve;
+  const T *state, *cell_state;  // of all layers; the second is null where there is none
+  T *state_out, *cell_out;      // null: not wanted
+  const int64_t* lengths;
+};
+
+template <typename T>
+Walk<T> WalkOf(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packing, int64_t dir) {
+  const RnnDims& d = call.d;
+  const Kept<T> k = KeptOf(d, call.layer, call.reserve);
+  const int64_t bo = d.batch * d.out, bh = d.batch * d.hidden, gh = d.gates * d.hidden, s = call.layer * d.directions + dir;
+  Walk<T> walk{call.p, d, call.lengths, dir, Weights<T>(d, call.layer, dir, call.params)};
+  walk.clip = ClipOf(call.p);
+  walk.gates = k.gates[dir], walk.kept_cell = k.cell[dir], walk.kept_hidden = k.hidden[dir], walk.output = k.output;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (packing.packed()) walk.packed = packing.Hidden(d, call.layer, dir);
+    if (packing.kept()) {
+      walk.packed_input = packing.Input(d, call.layer, dir);
+      walk.bias = packing.Bias(d, call.layer, dir), walk.candidate_bias = packing.CandidateBias(d, call.layer, dir);
+    }
+  }
+  if (!walk.bias) {
+    T* sums = Workspace<T>(a, gh);
+    SumBiases(call.p, d, walk.w.input_bias, walk.w.hidden_bias, sums);
+    walk.bias = sums;
+    if (call.p.mode == kGru) walk.candidate_bias = walk.w.hidden_bias + 2 * d.hidden;
+  }
+  walk.h = Workspace<T>(a, bo), walk.next = Workspace<T>(a, bo), walk.c = Workspace<T>(a, bh);
+  if (d.projection) walk.projected = Workspace<T>(a, bo);
+  if (call.p.mode == kGru) walk.recurrent = Workspace<T>(a, d.batch * gh);
+  if (!d.projection) walk.unkept = Workspace<T>(a, bh);
+  std::copy_n(call.state + s * bo, bo, walk.h);
+  if (call.cell_state) std::copy_n(call.cell_state + s * bh, bh, walk.c);
+  return walk;
+}
+
+template <typename T>
+void RunLayer(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packing) {
+  const RnnDims& d = call.d;
+  std::vector<Walk<T>> walks;
+  for (int64_t dir = 0; dir < d.directions; ++dir) walks.push_back(WalkOf(a, call, packing, dir));
+  const Kept<T> k = KeptOf(d, call.layer, call.reserve);
+  MultiplyInputs(d, d.LayerInput(call.layer), LayerInput(d, call.layer, k, call.data, call.reserve), walks);
+  RunSteps(walks);
+  for (int64_t dir = 0; dir < d.directions; ++dir) {
+    const Walk<T>& walk = walks[static_cast<size_t>(dir)];
+    const int64_t bo = d.batch * d.out, bh = d.batch * d.hidden, s = call.layer * d.directions + dir;
+    if (call.state_out) std::copy_n(walk.LastState(), bo, call.state_out + s * bo);
+    if (call.cell_out) std::copy_n(walk.c, bh, call.cell_out + s * bh);
+  }
+}
+
+template <typename T>
+void DropOut(KernelArgs& a, const RNNParam& p, int64_t n, const T* from, T* mask, T* to) {
+  if (!a.is_train) {
+    std::copy(from, from + n, to);
+    std::fill(mask, mask + n, T(1));
+    return;
+  }
+  const uint64_t first = a.random->Take(static_cast<uint64_t>(n) / 4 + 1), seed = a.random->seed();
+  const T scale = p.p < 1 ? T(1) / (T(1) - static_cast<T>(p.p)) : T(0);
+  for (int64_t i = 0; i < n; i += 4) {
+    const Philox random(seed, first + static_cast<uint64_t>(i) / 4);
+    for (int64_t j = i; j < std::min(n, i + 4); ++j) {
+      mask[j] = Philox::ToFloat(random.word[j - i]) >= p.p ? scale : T(0);
+      to[j] = from[j] * mask[j];
+    }
+  }
+}
+
+/*
+ * Inference through the library that is linked. False: not taken. Only gated cells with many
+ * sequences: measured on AVX2, oneDNN 3.2 needs as long as the loops here for those, and more for
+ * the others (a step of one sequence 1.4 to 1.8 times as long).
+ */
+constexpr int64_t kManySequences = 16;
+bool RunByLibrary(KernelArgs& a, const RNNParam& p, const RnnDims& d, float* data, float* reserve) {
+  const bool lstm = p.mode == kLstm;
+  const int last = a.out.size() - 1;
+  if (!d.gated || d.batch < kManySequences) return false;
+  if (a.is_train || Wanted(a, last) || p.use_sequence_length || d.projection || ClipOf(p).on || !Env::Get().use_onednn_rnn ||
+      !ActiveHooks().rnn)
+    return false;
+  a.NeedWeights(a.in[1].dptr);
+  for (int64_t l = 0; l < d.layers; ++l) {
+    const Kept<float> k = KeptOf(d, l, reserve);
+    float* out = l + 1 == d.layers && Wanted(a, 0) ? a.out[0].data<float>() : k.output;
+    for (int64_t dir = 0; dir < d.directions; ++dir) {
+      const int64_t s = l * d.directions + dir, at = s * d.batch * d.hidden;
+      const Weights<float> w(d, l, dir, a.in[1].data<float>());
+      RnnCall call;
+      call.cell = lstm ? RnnCell::kLstm : p.mode == kGru ? RnnCell::kGru : p.mode == kRnnTanh ? RnnCell::kTanh : RnnCell::kRelu;
+      call.reversed = dir == 1;
+      call.steps = d.steps, call.batch = d.batch, call.inputs = d.LayerInput(l), call.hidden = d.hidden;
+      call.data = l == 0 ? data : KeptOf(d, l - 1, reserve).output;
+      call.state = a.in[2].data<float>() + at;
+      if (lstm) call.cell_state = a.in[3].data<float>() + at;
+      call.input_weight = w.input, call.hidden_weight = w.hidden, call.input_bias = w.input_bias, call.hidden_bias = w.hidden_bias;
+      call.out = out + dir * d.hidden, call.out_width = d.directions * d.hidden;
+      if (Wanted(a, 1)) call.state_out = a.out[1].data<float>() + at;
+      if (lstm && Wanted(a, 2)) call.cell_out = a.out[2].data<float>() + at;
+      call.place = static_cast<int>(s);
+      if (!ActiveHooks().rnn(a, call)) return false;  // the first call tells: the others differ in sizes that it does not mind
+    }
+  }
+  return true;
+}
+
+void Forward(KernelArgs& args) {
+  const auto& p = args.param<RNNParam>();
+  const bool lstm = p.mode == kLstm;
+  const int64_t* lengths = p.use_sequence_length ? AsInt64(args, args.in[args.in.size() - 1]) : nullptr;
+  RunReal(args, [&](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const RnnDims d = DimsOf(p, a.in[0].shape);
+    const int last = a.out.size() - 1;
+    T* reserve = Wanted(a, last) ? a.out[last].data<T>() : Workspace<T>(a, d.ReserveSize());
+    T* const params = a.in[1].data<T>();
+    RnnPacking packing;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (RunByLibrary(a, p, d, a.in[0].data<float>(), reserve)) return;
+      if (!KeepsWeights(a, 1)) a.NeedWeights(params);
+      packing = RnnPacking(a, p, d, args.in[1].dptr, params);
+      if (d.projection) a.NeedWeights(params);
+      Ran(packing.packed() ? "step by step, packed GEMM" : "step by step");
+    } else {
+      Ran("step by step");
+    }
+    LayerCall<T> call{p,
+                      d,
+                      0,
+                      a.in[0].data<T>(),
+                      params,
+                      reserve,
+                      a.in[2].data<T>(),
+                      lstm ? a.in[3].data<T>() : nullptr,
+                      Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
+                      lstm && Wanted(a, 2) ? a.out[2].data<T>() : nullptr,
+                      lengths};
+    for (; call.layer < d.layers; ++call.layer) {
+      const Kept<T> k = KeptOf(d, call.layer, reserve);
+      if (k.dropped)
+        DropOut<T>(a, p, d.steps * d.batch * d.LayerInput(call.layer), KeptOf(d, call.layer - 1, reserve).output, k.mask, k.dropped);
+      RunLayer(a, call, packing);
+    }
+    if (Wanted(a, 0)) {
+      const T* y = KeptOf(d, d.layers - 1, reserve).output;
+      std::copy(y, y + d.steps * d.batch * d.directions * d.out, a.out[0].data<T>());
+    }
+  });
+}
+
+MXNET_REGISTER_OP_KERNEL(RNN, kCPU, Forward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

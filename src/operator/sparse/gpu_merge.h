@@ -1,0 +1,34 @@
+/* What several sparse arrays store together, on a GPU. Results may be one of the inputs: these are
+ * read before memory of results changes. All wait for how much is stored. */
+#ifndef MXNET_OPERATOR_SPARSE_GPU_MERGE_H_
+#define MXNET_OPERATOR_SPARSE_GPU_MERGE_H_
+
+#include <functional>
+#include <vector>
+
+#include "mxnet/kernel_args.h"
+#include "mxnet/ndarray.h"
+#include "operator/sparse/gpu_groups.h"
+
+namespace mxnet {
+namespace sparse {
+
+/* The rows that any of these row_sparse arrays of one shape stores. */
+NumberGroups UnionOfRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts);
+/* row_sparse `out` gets these row numbers, and room for values. */
+void StoreRowNumbersOnDevice(KernelArgs& args, const NumberGroups& rows, SparseParts* out);
+/* out = the sum of row_sparse arrays, in their order. */
+void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out);
+
+/*
+ * csr `out` = the elements that either of two csr arrays stores, or (`both`) both do.
+ * apply(a, b, n) makes of n values of each, 0 where it has none, the results in `a`; those that are
+ * 0 are dropped.
+ * REQUIRES: elements in order.
+ */
+void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both,
+                           const std::function<void(void* a, const void* b, int64_t n)>& apply, SparseParts* out);
+
+}  // namespace sparse
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_SPARSE_GPU_MERGE_H_

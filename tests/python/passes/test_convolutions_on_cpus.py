@@ -1,0 +1,59 @@
+"""Convolutions in inference plans: sequences with their channels last, and windows that lie outside
+of the image for the most part."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from test_passes import bind, off, operators, run
+
+pytestmark = pytest.mark.cpu
+X = mx.sym.Variable("x")
+
+
+def alike(net, shapes, tolerance=1e-5):
+    """The plan, and that it computes what one without layouts does in float64."""
+    plan = bind(net, shapes)
+    with off("layout"):
+        wide = bind(net, shapes, dtype="float64")
+    for name, array in plan.arg_dict.items():
+        wide.arg_dict[name][:] = array.astype("float64")
+    for _ in range(2):  # weights that the first run kept
+        want = run(wide)[0]
+        np.testing.assert_allclose(run(plan)[0], want, rtol=tolerance, atol=tolerance * np.abs(want).max())
+    return plan
+
+
+def test_sequences_have_their_channels_last():
+    net = X
+    for i in range(3):
+        net = mx.sym.Activation(mx.sym.Convolution(net, num_filter=96, kernel=(3,), stride=(2,), name=f"c{i}"), act_type="relu")
+    net = mx.sym.Pooling(net, kernel=(2,), stride=(2,), pool_type="max")
+    plan = alike(net, {"x": (2, 32, 67)})
+    assert operators(plan).count("_to_layout") == 2  # in front and behind
+    assert str(plan.explain()).count("channels-last") >= 4
+
+
+@pytest.mark.parametrize("filters, kernel", [(6, 3), (8, 9)])
+def test_small_convolutions_of_sequences_stay(filters, kernel):
+    plan = alike(mx.sym.Convolution(X, num_filter=filters, kernel=(kernel,)), {"x": (2, 8, 30)})
+    assert "_to_layout" not in operators(plan)
+
+
+@pytest.mark.parametrize("act", [None, "relu", "tanh"])
+@pytest.mark.parametrize("no_bias", [False, True])
+@pytest.mark.parametrize("batch, channels, size, filters, kernel, dilate, stride, pad", [
+    (1, 64, (14, 14), 64, 3, 12, 1, 12), (2, 96, (9, 7), 48, 3, 6, 1, 6), (1, 64, (13, 14), 64, 3, 10, 2, 10),
+    (1, 64, (14, 14), 80, 5, 6, 1, 12), (3, 48, (8, 8), 64, 3, 7, 1, 7), (1, 64, (15, 15), 96, 2, 14, 1, 7)])
+def test_windows_outside_of_the_image(batch, channels, size, filters, kernel, dilate, stride, pad, no_bias, act):
+    first = mx.sym.Convolution(X, num_filter=channels, kernel=(1, 1), name="first")  # its result has channels last
+    net = mx.sym.Convolution(first, num_filter=filters, kernel=(kernel, kernel), dilate=(dilate, dilate),
+                             stride=(stride, stride), pad=(pad, pad), no_bias=no_bias, name="c")
+    if act:
+        net = mx.sym.Activation(net, act_type=act)
+    alike(net, {"x": (batch, channels, *size)}, tolerance=2e-5)
+
+
+def test_addend_of_a_dilated_convolution():
+    first = mx.sym.Convolution(X, num_filter=64, kernel=(1, 1), name="first")
+    net = mx.sym.Convolution(first, num_filter=64, kernel=(3, 3), dilate=(12, 12), pad=(12, 12), name="c")
+    alike(mx.sym.relu(net + first), {"x": (2, 64, 14, 14)}, tolerance=2e-5)
