@@ -577,7 +577,7 @@ def quantize_net(network, quantized_dtype="auto", quantize_mode="full", exclude_
     >>> bool((int8(images) - net(images)).abs().max().asscalar() < 0.01)
     True
     >>> print(int8.quantization)
-    2 nodes in integers, 0 merged into others, 0 in float32
+    3 nodes in integers, 0 merged into others, 0 in float32
     >>> int8 = mx.contrib.quantization.quantize_net(net, calib_data=lambda: [images], calib_mode='naive')
     >>> _ = int8.export('int8')
     """
