@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import LEARNING, check, model, node, ours, theirs
+from import_checks import LEARNING, check, model, node, onnx, ours, theirs
 
 RANDOM = np.random.RandomState(0)
 
@@ -137,3 +137,18 @@ def test_support_vectors_with_probabilities(kernel, dtype):
     again = loaded.run({"x": x + 1})["y_scores"].asnumpy()  # vectors are kept, scores are not
     assert np.abs(again - whole).max() > 1e-3
     np.testing.assert_allclose(whole.sum(1), 1, rtol=1e-5)
+
+
+def test_support_vectors_for_any_number_of_rows():
+    """What a converter keeps of a node serves plans for other shapes."""
+    made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type="RBF", kernel_params=[0.3, 0.5, 2.0],
+                coefficients=floats(12).tolist(), support_vectors=floats(24).tolist(), rho=floats(3).tolist(),
+                vectors_per_class=[2, 3, 1], classlabels_ints=[0, 1, 2], **LEARNING)
+    given = onnx.load_from_string(model([made], {"x": floats(1, 4)}, {}))
+    given.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    loaded, x = mx.onnx.load(given.SerializeToString()), floats(9, 4)
+    whole = loaded.run({"x": x})
+    for rows in (1, 3, 9, 2):
+        some = loaded.run({"x": x[:rows]})
+        for name in ("y", "y_scores"):
+            np.testing.assert_allclose(some[name].asnumpy(), whole[name].asnumpy()[:rows], rtol=1e-4, atol=1e-5)
