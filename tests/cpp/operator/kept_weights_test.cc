@@ -65,6 +65,24 @@ TEST(KeptWeights, MadeAgainForANewVersionAlone) {
   EXPECT_EQ(1, b.made);
 }
 
+TEST(KeptWeights, StayUntilTheyHaveAnotherVersion) {
+  Node a(Numbers(500, 1));
+  const auto stay = [&a] {
+    KernelArgs args;
+    args.state = &a.state;
+    args.in_versions = Span<const uint64_t>(&a.version, 1);
+    return WeightsStay(args, 0);
+  };
+  EXPECT_TRUE(stay());
+  a.Kept();
+  EXPECT_TRUE(stay());
+  a.version = 2;
+  EXPECT_FALSE(stay());
+  EXPECT_FALSE(stay());
+  a.version = 3;
+  EXPECT_FALSE(stay());
+}
+
 TEST(KeptWeights, SharedAsLongAsSomebodyHoldsThem) {
   auto a = std::make_unique<Node>(Numbers(5000, 3));
   Node b(Numbers(5000, 3));

@@ -176,6 +176,7 @@ Blocks* const g_blocks = new Blocks();  // made at load, and there as long as th
 struct KeptState : OpState {
   const void* source = nullptr;
   uint64_t version = 0, version_beside = 0, form = 0;
+  bool changed = false;  // WeightsStay
   std::shared_ptr<const Block> block;
 };
 
@@ -201,6 +202,13 @@ uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
 
 bool KeepsWeights(const KernelArgs& args, int weight_input) {
   return args.state && !args.is_train && weight_input >= 0 && weight_input < args.in_versions.size();
+}
+
+bool WeightsStay(const KernelArgs& args, int weight_input) {
+  auto* state = dynamic_cast<KeptState*>(args.state->get());
+  if (!state || !state->block) return true;
+  state->changed = state->changed || state->version != args.in_versions[weight_input];
+  return !state->changed;
 }
 
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,

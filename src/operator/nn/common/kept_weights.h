@@ -18,6 +18,11 @@ namespace nn {
  * in workspace memory for each. */
 bool KeepsWeights(const KernelArgs& args, int weight_input);
 
+/* False from the time on that the weights have got another version than those that are kept:
+ * somebody trains between calls, and then packing for a call of few rows takes longer than it
+ * saves. Not asked again, so that equal calls give equal numbers. */
+bool WeightsStay(const KernelArgs& args, int weight_input);
+
 /*
  * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
  * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.
