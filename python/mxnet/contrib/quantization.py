@@ -17,7 +17,7 @@ import numpy as np
 from .. import gluon
 from ..base import CheckedTypeError, CheckedValueError, SymbolHandle, _LIB, c_array, c_str, c_str_array, check_call, mx_uint, py_str
 from ..context import Context, cpu
-from ..io import DataIter
+from ..io import DataDesc, DataIter  # noqa: F401  (`import *` of 1.9.1 gives DataDesc)
 from ..symbol import Symbol
 from ..util import accepts_device
 from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401

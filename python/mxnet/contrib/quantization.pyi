@@ -14,6 +14,7 @@ from mxnet.base import check_call as check_call
 from mxnet.base import py_str as py_str
 from mxnet.context import Context as Context
 from mxnet.context import cpu as cpu
+from mxnet.io import DataDesc as DataDesc
 from mxnet.io import DataIter as DataIter
 from mxnet.random import accepts_device as accepts_device
 from mxnet.symbol.symbol import Symbol as Symbol

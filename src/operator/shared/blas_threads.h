@@ -16,11 +16,13 @@ void SettleBlasThreads();
 
 /*
  * Around each call of the library. OpenBLAS asks for ever where it finds no memory for the buffer
- * of a call: so there must be room. Throws std::bad_alloc.
+ * of a call: so there must be room. Throws std::bad_alloc. `small`: a product for which it may take
+ * none, so that none is known to be there afterwards.
  */
 class BlasCall {
  public:
-  BlasCall();
+  explicit BlasCall(bool small = false);
+  static bool HasRoomForSmall();
   ~BlasCall();
   BlasCall(const BlasCall&) = delete;
   BlasCall& operator=(const BlasCall&) = delete;

@@ -106,8 +106,14 @@ void StartBlasThreads() {
 
 }  // namespace
 
-BlasCall::BlasCall() {
+bool BlasCall::HasRoomForSmall() {
+  const int calls = g_calls.load(std::memory_order_relaxed) + 1;
+  return calls <= g_buffers.load(std::memory_order_relaxed) || HasRoomIfLimited(static_cast<size_t>(calls) * kBlasBuffer + kBlasThread);
+}
+
+BlasCall::BlasCall(bool small) {
   const int calls = g_calls.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (small) return;
   int buffers = g_buffers.load(std::memory_order_relaxed);
   if (calls <= buffers) return;
   if (!HasRoom(static_cast<size_t>(calls - buffers) * kBlasBuffer + kBlasThread)) {
@@ -179,14 +185,14 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
   // OpenBLAS is 1.1 to 1.7 times as fast for small products (Zen 4), on one thread, and makes no
   // code for them.
   constexpr double kSmall = 1 << 18;  // multiplications
-  const bool small = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= kSmall;
+  const bool small = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= kSmall && BlasCall::HasRoomForSmall();
   if (!small && Env::Get().onednn_enabled &&
       (OwnProduct(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) ||
        (detail::g_onednn_sgemm && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))))
     return;
   SettleBlasThreads();
   SayBlas();
-  const BlasCall call;
+  const BlasCall call(small);
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }

@@ -246,7 +246,7 @@ def test_selection_and_text():
 def test_page_is_current():
     result = run(["-m", "mxnet.env", "--markdown"])
     with open(os.path.join(TREE, "docs", "env_var.md"), encoding="utf-8") as page:
-        assert page.read() == result.stdout, "regenerate with: ./dev python -m mxnet.env --markdown > docs/env_var.md"
+        assert page.read().startswith(result.stdout + "\n## Of other libraries"), "regenerate with: ./dev docs"
 
 
 def test_version_has_one_value():
