@@ -75,6 +75,7 @@ struct Operand {
   dnnl::memory user, inner;
   dnnl::reorder to_inner, to_user;
   bool differs = false;
+  uint64_t form = 0;  // stands for the inner order, where that differs
   /* `from_user`: inputs; `into_user`: outputs. */
   void Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc);
   size_t InnerBytes() const { return inner.get_desc().get_size(); }

@@ -167,11 +167,27 @@ CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<Cach
   return cache.items.front().second.get();
 }
 
+/* A number for the order of a matrix's elements in memory, as far as the library tells it. */
+static uint64_t FormOf(const dnnl::memory::desc& desc) {
+  uint64_t form = 0x6f6e65444e4eu;
+  const auto mix = [&form](uint64_t number) {
+    form = (form ^ number) * 0x9e3779b97f4a7c15u;
+    form ^= form >> 29;
+  };
+  mix(static_cast<uint64_t>(desc.get_data_type())), mix(desc.get_size());
+  for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    mix(numbers.size());
+    for (const dnnl::memory::dim n : numbers) mix(static_cast<uint64_t>(n));
+  }
+  return form;
+}
+
 void Operand::Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc) {
   user = dnnl::memory(user_desc, OnednnEngine(), nullptr);
   differs = user_desc != inner_desc;
   if (!differs) return;
   inner = dnnl::memory(inner_desc, OnednnEngine(), nullptr);
+  form = FormOf(inner_desc);
 }
 
 dnnl::memory& Operand::Input(KernelArgs& args, const void* ptr) {
@@ -206,28 +222,14 @@ void Operand::StoreOutput() {
   to_user.execute(OnednnStream(), inner, user);
 }
 
-/* A number for the order of a matrix's elements in memory, as far as the library tells it. */
-static uint64_t FormOf(const dnnl::memory::desc& desc, uint64_t more) {
-  uint64_t form = 0x6f6e65444e4eu;
-  const auto mix = [&form](uint64_t number) {
-    form = (form ^ number) * 0x9e3779b97f4a7c15u;
-    form ^= form >> 29;
-  };
-  mix(more), mix(static_cast<uint64_t>(desc.get_data_type())), mix(desc.get_size());
-  for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
-    mix(numbers.size());
-    for (const dnnl::memory::dim n : numbers) mix(static_cast<uint64_t>(n));
-  }
-  return form | uint64_t{1} << 63;  // the library's own forms are small numbers
-}
-
 dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, uint64_t more) {
   if (!weight->differs || !KeepsWeights(args, input)) {
     args.NeedWeights(ptr);
     return weight->Input(args, ptr);
   }
   const size_t size = (weight->InnerBytes() + sizeof(float) - 1) / sizeof(float);
-  const float* kept = KeptWeights(args, input, ptr, FormOf(weight->inner.get_desc(), more), static_cast<int64_t>(size), [&](float* to) {
+  const uint64_t form = (weight->form ^ more * 0x9e3779b97f4a7c15u) | uint64_t{1} << 63;  // the library's own forms are small numbers
+  const float* kept = KeptWeights(args, input, ptr, form, static_cast<int64_t>(size), [&](float* to) {
     to[size - 1] = 0;
     weight->Pack(ptr, to);
   });
