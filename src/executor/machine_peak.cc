@@ -48,22 +48,23 @@ double Slowest(int threads, const Work& work) {
 
 /* Each makes kChains * rounds multiply-adds of vectors. The empty statements keep the compiler from
  * changing the chains. */
-#define MXNET_PEAK_CHAINS(T, start, step, whole)                              \
-  T sums[kChains];                                                            \
-  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) sums[i] = start; \
-  for (int64_t r = 0; r < rounds; ++r) {                                      \
-    _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {              \
-      T& s = sums[i];                                                         \
-      step;                                                                   \
-      asm volatile("" : whole(s));                                            \
-    }                                                                         \
-  }                                                                           \
-  float all = 0;                                                              \
-  for (int i = 0; i < kChains; ++i) {                                         \
-    float one;                                                                \
-    std::memcpy(&one, &sums[i], sizeof(one));                                 \
-    all += one;                                                               \
-  }                                                                           \
+#define MXNET_PEAK_CHAINS(T, start, step, whole)                                          \
+  T sums[kChains];                                                                        \
+  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) sums[i] = start;             \
+  for (int64_t r = 0; r < rounds; ++r) {                                                  \
+    _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {                          \
+      T& s = sums[i];                                                                     \
+      step;                                                                               \
+      asm volatile("" : whole(s));                                                        \
+    }                                                                                     \
+  }                                                                                       \
+  float all = 0;                                                                          \
+  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) {                            \
+    const T last = sums[i]; /* a copy: an array whose address is taken lives in memory */ \
+    float one;                                                                            \
+    std::memcpy(&one, &last, sizeof(one));                                                \
+    all += one;                                                                           \
+  }                                                                                       \
   g_sum = all;
 
 typedef float F4 __attribute__((vector_size(16)));
