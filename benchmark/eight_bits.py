@@ -70,6 +70,15 @@ def made(form, folder, python, env):
     return path if os.path.exists(path) else None
 
 
+def make_both(folder, python, peers, environments):
+    """All forms that can be made: our own by `python`, the QDQ file by `peers`, unless that is
+    None; environments: theirs."""
+    mine, plain = environments
+    made("own", folder, python, mine)
+    if peers:
+        made("qdq", folder, peers, plain)
+
+
 if __name__ == "__main__":
     sys.path.insert(0, HERE)
     {"qdq": make_qdq, "own": make_own}[sys.argv[1]](sys.argv[2])

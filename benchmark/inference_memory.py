@@ -26,7 +26,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from alternate import answers, environments, status_mib  # noqa: E402
-from networks import ALL, examples, load, prepare  # noqa: E402
+from networks import ALL, add_onnx, examples, load, prepare  # noqa: E402
 
 import eight_bits  # noqa: E402
 import report  # noqa: E402
@@ -169,14 +169,11 @@ def files(name, args):
     """The network's folder with all files that can be made."""
     folder = prepare(name, args.cache)
     params_of(folder)
-    mine, plain = environments("wall")
-    if args.peers and not os.path.exists(os.path.join(folder, "net.onnx")):
-        subprocess.run([args.peers, os.path.join(HERE, "contestants.py"), "--export", "--folder", folder], env=plain, check=True,
-                       stdout=subprocess.DEVNULL)
+    both = environments("wall")
+    if args.peers:
+        add_onnx(folder, args.peers, both[1])
     if "int8" in args.form:
-        eight_bits.made("own", folder, sys.executable, mine)
-        if args.peers:
-            eight_bits.made("qdq", folder, args.peers, plain)
+        eight_bits.make_both(folder, sys.executable, args.peers, both)
     return folder
 
 

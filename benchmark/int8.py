@@ -11,7 +11,6 @@ relative to its largest value. At the level AVX2 onnxruntime still takes what th
 import argparse
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -22,7 +21,7 @@ import eight_bits
 import onnx_contestants
 import report
 from alternate import Contestant, Failed, add_clock, alternate, environments, ratio
-from networks import ALL, examples, prepare
+from networks import ALL, add_onnx, examples, prepare
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORKER = os.path.join(HERE, "onnx_contestants.py")
@@ -36,13 +35,10 @@ OURS, OTHERS = ("ours", "ours, own form"), ("onnxruntime", "openvino")
 def files(name, args):
     """The network's folder with all files that can be made."""
     folder = prepare(name, args.cache)
-    mine, plain = environments("wall")
-    if args.peers and not os.path.exists(os.path.join(folder, "net.onnx")):
-        subprocess.run([args.peers, os.path.join(HERE, "contestants.py"), "--export", "--folder", folder], env=plain, check=True,
-                       stdout=subprocess.DEVNULL)
-    eight_bits.made("own", folder, sys.executable, mine)
+    both = environments("wall")
     if args.peers:
-        eight_bits.made("qdq", folder, args.peers, plain)
+        add_onnx(folder, args.peers, both[1])
+    eight_bits.make_both(folder, sys.executable, args.peers, both)
     return folder
 
 

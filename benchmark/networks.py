@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 
 import numpy as np
@@ -128,6 +129,17 @@ def flops(mx, text, shape):
             left = shapes[nodes[node["inputs"][0][0]]["name"] + "_output"]
             total += 2 * np.prod(shapes[node["name"] + "_output"]) * left[-2 if node.get("attrs", {}).get("transpose_a") == "True" else -1]
     return int(total)
+
+
+def add_onnx(folder, python, env):
+    """net.onnx in a network's folder, if it is not there yet, by `python`, which has torch and
+    onnx."""
+    if os.path.exists(os.path.join(folder, "net.onnx")):
+        return
+    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contestants.py")
+    done = subprocess.run([python, worker, "--export", "--folder", folder], env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{folder}: export to ONNX failed\n{done.stderr[-3000:]}")
 
 
 def prepare(name, cache):

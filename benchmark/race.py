@@ -123,11 +123,8 @@ class Race:
     def _folder(self, name):
         folder = networks.prepare(name, self.args.cache)
         wants_onnx = [n for n in self.entries if n in ("onnxruntime", "openvino")]
-        if wants_onnx and not os.path.exists(os.path.join(folder, "net.onnx")):
-            python, env = self.entries[wants_onnx[0]]
-            done = subprocess.run([python, WORKER, "--export", "--folder", folder], env=env, capture_output=True, text=True)
-            if done.returncode:
-                raise SystemExit(f"{name}: export to ONNX failed\n{done.stderr[-3000:]}")
+        if wants_onnx:
+            networks.add_onnx(folder, *self.entries[wants_onnx[0]])
         return folder
 
     def _check(self, folder, batch, running):

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from networks import ALL, examples, load, prepare, symbol_block
+from networks import ALL, add_onnx, examples, load, prepare, symbol_block
 
 CACHE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "networks")
 
@@ -18,12 +18,10 @@ def folder_of(name):
 def made(name, peers, cache=CACHE):
     """The network's folder, told to the contestants; net.onnx by `peers`, an interpreter with torch
     and onnx, where there is one."""
-    import subprocess
     from alternate import environments
     folder = prepare(name, cache)
-    if peers and not os.path.exists(os.path.join(folder, "net.onnx")):
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "contestants.py")
-        subprocess.run([peers, script, "--export", "--folder", folder], env=environments("wall")[1], check=True, stdout=subprocess.DEVNULL)
+    if peers:
+        add_onnx(folder, peers, environments("wall")[1])
     os.environ["MXNET_TEST_SHARED_" + name.upper()] = folder
     return folder
 
