@@ -4,13 +4,28 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
 namespace mxnet {
 namespace {
 
-/* Asked each time, for a program may set it while it runs. */
+/* Asked again after a tenth of a millisecond, for a program may set it while it runs, and the
+ * system takes as long to tell it as a small operator does. */
 bool Limited() {
-  rlimit limit;
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  constexpr int64_t kKept = 100000;  // nanoseconds
+  static std::atomic<int64_t> asked{-kKept};
+  static std::atomic<bool> limited{false};
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const int64_t now = int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+  if (now - asked.load(std::memory_order_acquire) >= kKept) {
+    rlimit limit;
+    limited.store(getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY, std::memory_order_relaxed);
+    asked.store(now, std::memory_order_release);
+  }
+  return limited.load(std::memory_order_relaxed);
 }
 
 size_t StackBytes() {

@@ -22,10 +22,11 @@ void SettleBlasThreads();
 class BlasCall {
  public:
   explicit BlasCall(bool small = false);
-  static bool HasRoomForSmall();
   ~BlasCall();
   BlasCall(const BlasCall&) = delete;
   BlasCall& operator=(const BlasCall&) = delete;
+  /* May such a product be asked for, whatever it takes? */
+  static bool HasRoomForSmall();
 };
 
 /*
