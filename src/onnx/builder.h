@@ -65,9 +65,8 @@ class GraphBuilder {
    * float16 is what weights are stored in and what the caller hands in and gets; in between
    * everything is float32. Operators never see float16 then.
    */
-  Value Widened(const Value& value, const std::string& name) {
-    return widens_ && value.kind == Value::kTensor && value.dtype() == kFloat16 ? Converted(value, kFloat32, name) : value;
-  }
+  Value Widened(const Value& value, const std::string& name) { return Widens(value) ? Converted(value, kFloat32, name) : value; }
+  bool Widens(const Value& value) const { return widens_ && value.kind == Value::kTensor && value.dtype() == kFloat16; }
   /* A value in the dtype that the model says, where it was widened. */
   Value Narrowed(const Value& value, int declared, const std::string& name) {
     const bool wide = widens_ && value.kind == Value::kTensor && value.dtype() == kFloat32 && declared == kFloat16;

@@ -1,15 +1,12 @@
 #include "onnx/derived.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/round_up.h"
-#include "base/threads/omp.h"
 #include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
-#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -20,41 +17,7 @@ constexpr size_t kMostPlain = 1 << 16;  // bytes of operands beside the stored o
 
 using Bytes = std::unique_ptr<char[]>;
 
-bool IsStored(const NDArray& a) { return a.chunk()->stored && CoversChunk(a) && StoredIn(a) != 0; }
-
-/* A stored matrix, transposed, faster than the operator on any axes is. */
-class TransposedContents final : public StoredContents {
- public:
-  TransposedContents(std::shared_ptr<const StoredContents> of, int64_t rows, int64_t columns, size_t item)
-      : of_(std::move(of)), rows_(rows), columns_(columns), item_(item) {}
-  void Read(void* to) const override {
-    const Bytes plain(new char[static_cast<size_t>(rows_ * columns_) * item_]);
-    of_->Read(plain.get());
-    switch (item_) {
-      case 1: return Transpose<uint8_t>(plain.get(), to);
-      case 2: return Transpose<uint16_t>(plain.get(), to);
-      case 4: return Transpose<uint32_t>(plain.get(), to);
-      default: return Transpose<uint64_t>(plain.get(), to);
-    }
-  }
-
- private:
-  template <typename T>
-  void Transpose(const void* from, void* to) const {
-    constexpr int64_t kTile = 32;
-    const T* x = static_cast<const T*>(from);
-    T* y = static_cast<T*>(to);
-    ParallelFor((columns_ + kTile - 1) / kTile, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin * kTile; j < std::min(columns_, end * kTile); j += kTile)
-        for (int64_t i = 0; i < rows_; i += kTile)
-          for (int64_t c = j; c < std::min(columns_, j + kTile); ++c)
-            for (int64_t r = i; r < std::min(rows_, i + kTile); ++r) y[c * rows_ + r] = x[r * columns_ + c];
-    });
-  }
-  const std::shared_ptr<const StoredContents> of_;
-  const int64_t rows_, columns_;
-  const size_t item_;
-};
+bool IsStored(const NDArray& a) { return CoversChunk(a) && StoredIn(a) != 0; }
 
 /* What an operator's kernel makes of constants. */
 class ComputedContents final : public StoredContents {
@@ -134,14 +97,7 @@ NDArray DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& ope
   if (!any || plain > kMostPlain || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out) ||
       out[0].Bytes() < kLeast)
     return NDArray();
-  const auto* permutation = attrs->op->trait<mxnet::Permutation>();
-  const NDArray& first = operands[0];
-  std::shared_ptr<StoredContents> contents;
-  if (permutation && operands.size() == 1 && first.shape().ndim() == 2 && permutation->axes(*attrs, 2) == std::vector<int>{1, 0})
-    contents = std::make_shared<TransposedContents>(first.chunk()->stored, first.shape()[0], first.shape()[1], DTypeSize(first.dtype()));
-  else
-    contents = std::make_shared<ComputedContents>(attrs, operands, out[0]);
-  return StoredArray(out[0].shape, out[0].dtype, std::move(contents));
+  return StoredArray(out[0].shape, out[0].dtype, std::make_shared<ComputedContents>(attrs, operands, out[0]));
 }
 
 }  // namespace onnx

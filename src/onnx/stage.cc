@@ -92,7 +92,7 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   const auto given = env_.find(name);
   if (given == env_.end()) {
     const Value* constant = session_->ConstantNamed(name);
-    if (!constant || constant->kind != Value::kTensor || constant->dtype() != kFloat16) return constant;
+    if (!constant || !builder_.Widens(*constant)) return constant;
     return &(values_[name] = builder_.Widened(*constant, name));
   }
   const Value& v = given->second;
@@ -302,7 +302,7 @@ std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nod
 
 /* Of an output of the model; -1: another name, or not known. */
 int Runner::DeclaredType(const std::string& name) const {
-  if (graph_ != &session_->model().graph) return -1;
+  if (!IsModel()) return -1;
   for (const ValueInfo& v : graph_->outputs)
     if (v.name == name) return v.dtype;
   return -1;
@@ -465,7 +465,7 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
   for (const ValueInfo& v : graph_->outputs) {
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
-    results.push_back(builder.Narrowed(*found, DeclaredType(v.name), v.name));
+    results.push_back(builder.Narrowed(*found, IsModel() ? v.dtype : -1, v.name));
     found = &results.back();
     const auto given = into.find(v.name);
     if (given == into.end()) continue;

@@ -69,6 +69,7 @@ class Runner {
   std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
+  bool IsModel() const { return graph_ == &session_->model().graph; }  // not a body of a node
   int DeclaredType(const std::string& name) const;
   std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
   friend class StageBuilder;
