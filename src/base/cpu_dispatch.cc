@@ -53,6 +53,22 @@ CpuLevel DetectedCpuLevel() {
 }
 #endif
 
+bool HasVnni() {
+#ifdef __x86_64__
+  return DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().vnni && __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
+
+bool HasBfloat16() {
+#ifdef __x86_64__
+  return DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().bfloat16 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 namespace {
 CpuLevel Within(CpuLevel cap) {
 #ifdef MXNET_ONE_CPU_LEVEL

@@ -14,6 +14,9 @@ struct CpuLimit {
   bool vnni = true, bfloat16 = true;
 };
 MXNET_DLL const CpuLimit& LimitOfCpu();
+/* Are these instructions of AVX-512 there, and may they be used? */
+MXNET_DLL bool HasVnni();
+MXNET_DLL bool HasBfloat16();
 
 }  // namespace mxnet
 #endif  // MXNET_BASE_CPU_LIMIT_H_

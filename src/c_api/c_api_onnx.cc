@@ -149,9 +149,7 @@ int MXOnnxModelFree(OnnxModelHandle handle) {
 
 int MXOnnxModelDescribe(OnnxModelHandle handle, const char** out_json) {
   API_BEGIN(out_json);
-  ApiStore& store = ApiStore::Get();
-  store.text = DescribeModel(*AsSession(handle));
-  *out_json = store.text.c_str();
+  *out_json = GiveText(DescribeModel(*AsSession(handle)));
   API_END();
 }
 
@@ -169,17 +167,13 @@ int MXOnnxModelListOutputs(OnnxModelHandle handle, int* count, const char*** nam
 
 int MXOnnxModelExplain(OnnxModelHandle handle, const char** out_text) {
   API_BEGIN(out_text);
-  ApiStore& store = ApiStore::Get();
-  store.text = AsSession(handle)->Explain();
-  *out_text = store.text.c_str();
+  *out_text = GiveText(AsSession(handle)->Explain());
   API_END();
 }
 
 int MXOnnxModelExplainPlans(OnnxModelHandle handle, int runs, const char** out_json) {
   API_BEGIN(out_json);
-  ApiStore& store = ApiStore::Get();
-  store.text = AsSession(handle)->ExplainPlans(runs);
-  *out_json = store.text.c_str();
+  *out_json = GiveText(AsSession(handle)->ExplainPlans(runs));
   API_END();
 }
 

@@ -167,11 +167,9 @@ MachinePeak Measure(int threads) {
 #ifdef __x86_64__
   const CpuLevel level = CurrentCpuLevel();
   const bool v3 = level >= CpuLevel::kV3, v4 = level == CpuLevel::kV4;
-  peak.has_vnni = v4 && LimitOfCpu().vnni && __builtin_cpu_supports("avx512vnni");
-  peak.has_bfloat16 = v4 && LimitOfCpu().bfloat16 && __builtin_cpu_supports("avx512bf16");
   peak.float32 = v4 ? Rate(threads, Avx512, 32) : v3 ? Rate(threads, Avx2, 16) : Rate(threads, Baseline, 8);
-  peak.bfloat16 = peak.has_bfloat16 ? Rate(threads, Bfloat16, 64) : peak.float32;
-  peak.int8 = peak.has_vnni ? Rate(threads, Vnni, 128) : v4 ? Rate(threads, Bytes4, 128) : v3 ? Rate(threads, Bytes2, 64) : peak.float32;
+  peak.bfloat16 = v4 && HasBfloat16() ? Rate(threads, Bfloat16, 64) : peak.float32;
+  peak.int8 = v4 && HasVnni() ? Rate(threads, Vnni, 128) : v4 ? Rate(threads, Bytes4, 128) : v3 ? Rate(threads, Bytes2, 64) : peak.float32;
 #else
   peak.float32 = peak.bfloat16 = peak.int8 = Rate(threads, Baseline, 8);
 #endif

@@ -13,7 +13,6 @@ namespace mxnet {
 struct MachinePeak {
   int threads = 0;
   double float32 = 0, bfloat16 = 0, int8 = 0, bytes = 0;
-  bool has_bfloat16 = false, has_vnni = false;
 };
 
 /* Measured at the first call, for some 50 ms, and again when the level or the number of threads has

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "base/mix.h"
 #include "mxnet/op.h"
 #include "ndarray/stored.h"
 #include "operator/record/traits.h"
@@ -23,12 +24,6 @@ void DropPages(char* begin, size_t bytes) {
   const uintptr_t first = (reinterpret_cast<uintptr_t>(begin) + page - 1) / page * page,
                   end = (reinterpret_cast<uintptr_t>(begin) + bytes) / page * page;
   if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
-}
-
-/* Mixes `more` into a number that stands for contents. */
-uint64_t Mix(uint64_t identity, uint64_t more) {
-  identity = (identity ^ more) * 0x9e3779b97f4a7c15u;
-  return identity ^ identity >> 29;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/cpu_limit.h"
 #include "operator/quantized_fused/byte_panels.h"
 
 namespace mxnet {
@@ -44,7 +45,7 @@ __attribute__((target("avx512vnni"))) void Fast(int64_t depth, const uint8_t* a,
 }
 
 bool IsFast() {
-  static const bool fast = __builtin_cpu_supports("avx512vnni");
+  static const bool fast = HasVnni();
   return fast;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/mix.h"
 #include "base/threads/omp.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
@@ -176,16 +177,15 @@ void PackDirection(const KernelArgs& a, const Dims& d, int64_t dir, float* at) {
 /* A number that differs where scales, zero points or biases do. */
 uint64_t FormOf(const KernelArgs& args) {
   uint64_t hash = 0x4c53544d;
-  const auto mix = [&hash](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29; };
   for (int i = kInputScale; i <= kBias; ++i) {
     const char* at = static_cast<const char*>(args.in[i].dptr);
     auto left = static_cast<size_t>(args.in[i].Bytes());
-    mix(left);
+    hash = Mix(hash, left);
     for (; left > 0;) {
       uint64_t word = 0;
       const size_t count = std::min(left, sizeof word);
       std::memcpy(&word, at, count);
-      mix(word);
+      hash = Mix(hash, word);
       at += count, left -= count;
     }
   }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/mix.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
@@ -184,17 +185,14 @@ struct KeptState : OpState {
 uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
   if (!args.plan_weights) return 0;
   uint64_t identity = 1;
-  const auto mix = [&identity](uint64_t more) {
-    identity = (identity ^ more) * 0x9e3779b97f4a7c15u;
-    identity ^= identity >> 29;
-  };
   for (const void* weights : {source, beside < 0 ? source : args.in[beside].dptr}) {
     const uint64_t own = args.plan_weights->Identity(weights);
     if (own == 0) return 0;
-    mix(own);
+    identity = Mix(identity, own);
   }
-  mix(std::hash<std::string>()(args.attrs->op->name));
-  for (const auto& kv : args.attrs->dict) mix(std::hash<std::string>()(kv.first)), mix(std::hash<std::string>()(kv.second));
+  identity = Mix(identity, std::hash<std::string>()(args.attrs->op->name));
+  for (const auto& kv : args.attrs->dict)
+    identity = Mix(Mix(identity, std::hash<std::string>()(kv.first)), std::hash<std::string>()(kv.second));
   return identity | 1;
 }
 

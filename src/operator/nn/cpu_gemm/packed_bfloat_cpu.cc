@@ -258,8 +258,7 @@ bool IsDense(const ConvCall& call) {
 bool BfloatGemmsHere() {
   // Where there are matrix tiles the vector library uses them; they do several times as many
   // products as these kernels.
-  static const bool has = __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") &&
-                          DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().bfloat16;
+  static const bool has = HasBfloat16() && !__builtin_cpu_supports("amx-bf16");
   return has && CurrentCpuLevel() == CpuLevel::kV4;
 }
 

@@ -75,16 +75,16 @@ struct Operand {
   dnnl::memory user, inner;
   dnnl::reorder to_inner, to_user;
   bool differs = false;
-  uint64_t form = 0;  // stands for the inner order, where that differs
+  size_t inner_bytes = 0;  // where the orders differ
+  uint64_t form = 0;       // stands for the inner order then
   /* `from_user`: inputs; `into_user`: outputs. */
   void Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc);
-  size_t InnerBytes() const { return inner.get_desc().get_size(); }
   /* Points the operand at `ptr`; returns the memory for the primitive. An input is converted, into
    * `buffer` or else workspace memory. */
   dnnl::memory& Input(KernelArgs& args, const void* ptr);
   dnnl::memory& Output(KernelArgs& args, void* ptr);
   void StoreOutput();
-  /* Converts an input from `ptr` into `buffer` (InnerBytes()) now. */
+  /* Converts an input from `ptr` into `buffer` (inner_bytes) now. */
   void Pack(const void* ptr, void* buffer);
   dnnl::memory& UsePacked(void* buffer);
 };

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/logging.h"
+#include "base/mix.h"
 #include "base/ran.h"
 #include "base/room.h"
 #include "mxnet/env.h"
@@ -169,15 +170,10 @@ CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<Cach
 
 /* A number for the order of a matrix's elements in memory, as far as the library tells it. */
 static uint64_t FormOf(const dnnl::memory::desc& desc) {
-  uint64_t form = 0x6f6e65444e4eu;
-  const auto mix = [&form](uint64_t number) {
-    form = (form ^ number) * 0x9e3779b97f4a7c15u;
-    form ^= form >> 29;
-  };
-  mix(static_cast<uint64_t>(desc.get_data_type())), mix(desc.get_size());
+  uint64_t form = Mix(static_cast<uint64_t>(desc.get_data_type()), desc.get_size());
   for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
-    mix(numbers.size());
-    for (const dnnl::memory::dim n : numbers) mix(static_cast<uint64_t>(n));
+    form = Mix(form, numbers.size());
+    for (const dnnl::memory::dim n : numbers) form = Mix(form, static_cast<uint64_t>(n));
   }
   return form;
 }
@@ -187,13 +183,14 @@ void Operand::Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc
   differs = user_desc != inner_desc;
   if (!differs) return;
   inner = dnnl::memory(inner_desc, OnednnEngine(), nullptr);
+  inner_bytes = inner_desc.get_size();
   form = FormOf(inner_desc);
 }
 
 dnnl::memory& Operand::Input(KernelArgs& args, const void* ptr) {
   user.set_data_handle(const_cast<void*>(ptr));
   if (!differs) return user;
-  Pack(ptr, args.workspace(InnerBytes()));
+  Pack(ptr, args.workspace(inner_bytes));
   return inner;
 }
 
@@ -212,7 +209,7 @@ dnnl::memory& Operand::UsePacked(void* buffer) {
 dnnl::memory& Operand::Output(KernelArgs& args, void* ptr) {
   user.set_data_handle(ptr);
   if (!differs) return user;
-  inner.set_data_handle(args.workspace(InnerBytes()));
+  inner.set_data_handle(args.workspace(inner_bytes));
   return inner;
 }
 
@@ -227,8 +224,8 @@ dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int inp
     args.NeedWeights(ptr);
     return weight->Input(args, ptr);
   }
-  const size_t size = (weight->InnerBytes() + sizeof(float) - 1) / sizeof(float);
-  const uint64_t form = (weight->form ^ more * 0x9e3779b97f4a7c15u) | uint64_t{1} << 63;  // the library's own forms are small numbers
+  const size_t size = (weight->inner_bytes + sizeof(float) - 1) / sizeof(float);
+  const uint64_t form = Mix(weight->form, more) | uint64_t{1} << 63;  // the library's own forms are small numbers
   const float* kept = KeptWeights(args, input, ptr, form, static_cast<int64_t>(size), [&](float* to) {
     to[size - 1] = 0;
     weight->Pack(ptr, to);
