@@ -38,6 +38,8 @@ struct LoopKernel {
 void LaunchItems(const RunContext& run, const LoopKernel& kernel, int64_t items, Arguments* args);
 
 constexpr int kRowThreads = 256;
+/* So many items and those that fill up the last block, whose threads meet in shuffles. */
+inline int64_t WholeBlocks(int64_t items) { return (items + kRowThreads - 1) / kRowThreads * kRowThreads; }
 /*
  * Blocks of kRowThreads threads; all threads of a block see the same row. The struct may use
  * mx::BlockSum, mx::BlockMax and mx::BlockScan (all with 256 elements of shared memory) and

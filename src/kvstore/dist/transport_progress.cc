@@ -196,10 +196,11 @@ void ProgressTransport::Run() {
     if (working_.load() && Now() - last_beat_ < kBeat && !Sleep(kLongest) && working_.load()) continue;
     std::unique_lock<std::mutex> run(run_mutex_);
     runner_ = std::this_thread::get_id();
+    const bool stopped = deadline_.load() != 0;  // read first: Move takes what was sent before Stop
     const bool busy = Move(false);
     const int64_t now = Now();
     if (now - last_beat_ >= kBeat) Beat(now);
-    if (deadline_.load() != 0 && Ended(now)) return Close();
+    if (stopped && Ended(now)) return Close();
     const bool flying = flying_parts_ > 0;
     runner_ = std::thread::id();
     run.unlock();

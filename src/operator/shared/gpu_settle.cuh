@@ -1,5 +1,6 @@
 // Are the index parts of a sparse array what they have to be? finding[0]: something leads outside,
 // or rows of a row_sparse array do not ascend; finding[1]: columns of a csr row do not.
+#include "operator/shared/search.cuh"
 #include "rtc/loop.cuh"
 
 namespace kernels {
@@ -24,15 +25,7 @@ struct settle_parts {
   };
   // Does a row begin at element i? Whatever the pointers are, all that is read is theirs.
   static __device__ __forceinline__ bool Begins(const Args& a, long long i) {
-    long long low = 0, high = a.rows;
-    while (low < high) {
-      const long long middle = (low + high) / 2;
-      if (a.indptr[middle] < i)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return a.indptr[low] == i;
+    return a.indptr[mx::FirstNotBelow(a.indptr, 0, a.rows, i)] == i;
   }
   static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
     if (csr && i <= a.rows) {

@@ -112,19 +112,13 @@ void DotBackward(KernelArgs& args) {
   }
 }
 
-/* Errors of dtypes that there is no product of are told on the host. */
-template <void (*compute)(KernelArgs&)>
-void OnDevice(KernelArgs& args) {
-  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
-}
-
 MXNET_REGISTER_SPARSE(dot, TakesDot)
     .set_from_dense()
     .set_kernel(DeviceType::kCPU, Dot<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<Dot<sparse::DeviceProduct>>);
+    .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Dot<sparse::DeviceProduct>>);
 MXNET_REGISTER_SPARSE(_backward_dot, TakesDotBackward)
     .set_kernel(DeviceType::kCPU, DotBackward<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<DotBackward<sparse::DeviceProduct>>);
+    .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<DotBackward<sparse::DeviceProduct>>);
 
 }  // namespace
 }  // namespace mxnet

@@ -96,24 +96,11 @@ void MergeRows(const SparseParts& a, const SparseParts& b, bool minus, SparsePar
   if (guess) out->Resize(at[1]);
 }
 
-TBlob BlobOf(const SparseParts& parts) {
-  TBlob b;
-  b.shape = parts.shape, b.dtype = parts.values.dtype, b.ctx = parts.ctx, b.sparse = const_cast<SparseParts*>(&parts);
-  return b;
-}
-
 /* All rows of either, on a GPU; `out` may be one of them. */
 void RowsWithRowsOnDevice(KernelArgs& args, int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {
-  const sparse::NumberGroups rows = sparse::UnionOfRowsOnDevice(args, {&a, &b});
-  const int64_t count = rows.count * sparse::RowSize(*out);
-  char* values[2];
-  const SparseParts* const from[2] = {&a, &b};
-  for (int i = 0; i < 2; ++i) {
-    values[i] = static_cast<char*>(args.workspace(static_cast<size_t>(count) * DTypeSize(out->values.dtype) + 1));
-    sparse::GatherRows(args, BlobOf(*from[i]), rows.ids, rows.count, values[i]);
-  }
-  sparse::StoreRowNumbersOnDevice(args, rows, out);
-  Apply(args, row, out->values.dtype, values[0], values[1], out->values.memory.dptr, count);
+  TBlob values[2];
+  sparse::StoreUnionOnDevice(args, a, b, out, values);
+  Apply(args, row, out->values.dtype, values[0].dptr, values[1].dptr, out->values.memory.dptr, values[0].Size());
 }
 
 void RowsWithRows(KernelArgs& args, int row, const SparseParts& a, const SparseParts& b, SparseParts* out) {

@@ -51,18 +51,12 @@ void Backward(KernelArgs& args) {
     });
 }
 
-/* Errors of dtypes that there is no product of are told on the host. */
-template <void (*compute)(KernelArgs&)>
-void OnDevice(KernelArgs& args) {
-  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
-}
-
 MXNET_REGISTER_SPARSE(FullyConnected, TakesData)
     .set_kernel(DeviceType::kCPU, Forward<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<Forward<sparse::DeviceProduct>>);
+    .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Forward<sparse::DeviceProduct>>);
 MXNET_REGISTER_SPARSE(_backward_FullyConnected, TakesBackward)
     .set_kernel(DeviceType::kCPU, Backward<sparse::Product>)
-    .set_kernel(DeviceType::kGPU, OnDevice<Backward<sparse::DeviceProduct>>);
+    .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Backward<sparse::DeviceProduct>>);
 
 }  // namespace
 }  // namespace mxnet

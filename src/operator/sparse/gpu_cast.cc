@@ -6,7 +6,6 @@
 #include "operator/indexing/index.h"
 #include "operator/indexing/move_units.h"
 #include "operator/matrix/move.h"
-#include "operator/reduce/gpu_scan.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/sparse_values.h"
 #include "rtc/loop.h"
@@ -17,20 +16,13 @@ namespace {
 
 const char* const kFile = "operator/sparse/gpu_cast.cuh";
 
-/* Threads that share a row of so many elements. */
-int64_t LanesOf(int64_t elements) {
-  int64_t lanes = 1;
-  while (lanes < 32 && lanes < elements) lanes *= 2;
-  return lanes;
-}
-
 struct DenseRows {
-  int64_t rows, columns, lanes, items;  // items: whole blocks, whose threads meet in shuffles
+  int64_t rows, columns, lanes, items;
   size_t unit;
   explicit DenseRows(const TBlob& in) {
     rows = in.shape[0], columns = rows == 0 ? 0 : in.Size() / rows;
-    lanes = LanesOf(columns);
-    items = ((rows + 1) * lanes + rtc::kRowThreads - 1) / rtc::kRowThreads * rtc::kRowThreads;
+    lanes = PowerOfTwo(columns, kWarp);
+    items = rtc::WholeBlocks((rows + 1) * lanes);
     unit = DTypeSize(in.dtype);
   }
   rtc::Arguments Start(const TBlob& in) const {
@@ -51,15 +43,11 @@ int64_t* CountNonZero(KernelArgs& args, const TBlob& in, const DenseRows& d) {
 
 /* For each row how many before it are not 0 altogether, and behind the last one their number. */
 const int64_t* CountUsedRows(KernelArgs& args, const TBlob& in, const DenseRows& d, int64_t* count) {
-  TBlob has = NumbersBlob(nullptr, d.rows);
-  has.dtype = kUint8;
-  has.dptr = args.workspace(static_cast<size_t>(d.rows));
+  const TBlob has = MarksOnDevice(args, d.rows);
   rtc::Arguments mark;
   mark.Add(CountNonZero(args, in, d)).Add(has.dptr);
   rtc::LaunchItems(args.run, {kFile, "mark_counts"}, d.rows, &mark);
-  const int64_t* const before = CountChosenOnDevice(args, has);
-  rtc::ReadBack(args.run, before + d.rows, count, sizeof(*count));
-  return before;
+  return CountMarksOnDevice(args, has, count);
 }
 
 void WriteUsedRows(KernelArgs& args, const int64_t* before, int64_t rows, int64_t* ids) {
@@ -83,12 +71,7 @@ void DenseToRows(KernelArgs& args, const TBlob& in, SparseParts* out) {
 void DenseToCSR(KernelArgs& args, const TBlob& in, SparseParts* out) {
   const DenseRows d(in);
   const TBlob counts = NumbersBlob(CountNonZero(args, in, d), d.rows + 1);
-  reduce::DeviceScan scan;
-  scan.length = d.rows + 1;
-  scan.exclusive = true;
-  reduce::ScanOnDevice(args, scan, counts, counts);
-  int64_t count = 0;
-  rtc::ReadBack(args.run, counts.data<int64_t>() + d.rows, &count, sizeof(count));
+  const int64_t count = SumBeforeOnDevice(args, counts);
   ResizeOnStream(out, count, args.run);
   int64_t* const indptr = out->index[SparseParts::kIndptr].data<int64_t>();
   CopyBytes(args.run, counts.dptr, indptr, static_cast<int64_t>(counts.Bytes()));
@@ -143,7 +126,7 @@ void AddStoredOnDevice(KernelArgs& args, const SparseParts& parts, const TBlob& 
     rtc::AddDivisor(size, items >= rtc::kLargeCount, &a);
     return rtc::LaunchItems(args.run, {kFile, "add_rows_of_sparse", {out.dtype}, {minus}}, items, &a);
   }
-  const int64_t lanes = parts.state == SparseParts::kAscending ? LanesOf(stored / rows) : 1;
+  const int64_t lanes = parts.state == SparseParts::kAscending ? PowerOfTwo(stored / rows, kWarp) : 1;
   a.Add(parts.index[SparseParts::kIndptr].memory.dptr).Add(parts.index[SparseParts::kColumns].memory.dptr);
   a.Add(parts.values.memory.dptr).Add(out.dptr).Add(parts.shape[1]).Add(lanes);
   rtc::LaunchItems(args.run, {kFile, "add_csr", {out.dtype}, {minus}}, rows * lanes, &a);

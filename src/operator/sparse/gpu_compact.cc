@@ -1,6 +1,5 @@
 #include "operator/sparse/gpu_compact.h"
 
-#include "operator/indexing/index.h"
 #include "operator/indexing/move_units.h"
 #include "operator/sparse/gpu_parts.h"
 #include "rtc/loop.h"
@@ -13,30 +12,26 @@ const char* const kFile = "operator/sparse/gpu_compact.cuh";
 
 }  // namespace
 
-void* KeepColumnsOnDevice(KernelArgs& args, const CsrRows& from, int64_t low, int64_t high) {
-  void* const keep = args.workspace(static_cast<size_t>(from.count) + 1);
+TBlob KeepColumnsOnDevice(KernelArgs& args, const CsrRows& from, int64_t low, int64_t high) {
+  const TBlob keep = MarksOnDevice(args, from.count);
   rtc::Arguments a;
-  a.Add(from.columns + from.first).Add(keep).Add(low).Add(high);
+  a.Add(from.columns + from.first).Add(keep.dptr).Add(low).Add(high);
   rtc::LaunchItems(args.run, {kFile, "keep_columns"}, from.count, &a);
   return keep;
 }
 
-void* KeepPlacesOnDevice(KernelArgs& args, const int64_t* number, int64_t count, const int64_t* places) {
-  void* const keep = args.workspace(static_cast<size_t>(count) + 1);
+TBlob KeepPlacesOnDevice(KernelArgs& args, const int64_t* number, int64_t count, const int64_t* places) {
+  const TBlob keep = MarksOnDevice(args, count);
   rtc::Arguments a;
-  a.Add(number).Add(places).Add(keep);
+  a.Add(number).Add(places).Add(keep.dptr);
   rtc::LaunchItems(args.run, {kFile, "keep_places"}, count, &a);
   return keep;
 }
 
-void CompactOnDevice(KernelArgs& args, const CsrRows& from, int dtype, const void* keep, int64_t shift,
+void CompactOnDevice(KernelArgs& args, const CsrRows& from, int dtype, const TBlob& keep, int64_t shift,
                      const std::function<CsrTarget(int64_t count)>& target) {
-  TBlob mask = NumbersBlob(nullptr, from.count);
-  mask.dtype = kUint8;
-  mask.dptr = const_cast<void*>(keep);
-  const int64_t* const before = CountChosenOnDevice(args, mask);
   int64_t kept = 0;
-  rtc::ReadBack(args.run, before + from.count, &kept, sizeof(kept));
+  const int64_t* const before = CountMarksOnDevice(args, keep, &kept);
   const CsrTarget to = target(kept);
   rtc::Arguments pointers;
   pointers.Add(before).Add(from.pointers).Add(to.pointers).Add(from.first);

@@ -25,12 +25,12 @@ struct CsrTarget {
   void* values;
 };
 
-/* Which elements, by `count` bytes of which those that are not 0 mean yes. */
-void* KeepColumnsOnDevice(KernelArgs& args, const CsrRows& from, int64_t low, int64_t high);
+/* Which elements, by marks. */
+TBlob KeepColumnsOnDevice(KernelArgs& args, const CsrRows& from, int64_t low, int64_t high);
 /* Those whose numbers, one for each, have a place (PlacesOnDevice). */
-void* KeepPlacesOnDevice(KernelArgs& args, const int64_t* number, int64_t count, const int64_t* places);
+TBlob KeepPlacesOnDevice(KernelArgs& args, const int64_t* number, int64_t count, const int64_t* places);
 /* Moves them to where target(how many) says, columns shifted. Waits for their number. */
-void CompactOnDevice(KernelArgs& args, const CsrRows& from, int dtype, const void* keep, int64_t shift,
+void CompactOnDevice(KernelArgs& args, const CsrRows& from, int dtype, const TBlob& keep, int64_t shift,
                      const std::function<CsrTarget(int64_t count)>& target);
 
 /* Of `rows` rows that stand in an array of `all`, from row `first` on: its index pointers. */

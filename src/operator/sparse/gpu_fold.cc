@@ -33,13 +33,10 @@ void FoldOnDevice(KernelArgs& args, const SparseParts& csr, const Fold& fold, co
       const SortedNumbers sorted = SortOnDevice(args, column, stored, std::max<int64_t>(rows, 1));
       pointers = PointersOnDevice(args, sorted, rows), element = sorted.element;
     }
-    int64_t lanes = 1;
-    while (lanes < 32 && lanes < stored / std::max<int64_t>(rows, 1)) lanes *= 2;
+    const int64_t lanes = PowerOfTwo(stored / std::max<int64_t>(rows, 1), kWarp);
     rtc::Arguments a;
     a.Add(pointers).Add(element).Add(csr.values.memory.dptr).Add(sums.dptr).Add(rows).Add(lanes);
-    // whole blocks, whose threads meet in shuffles
-    const int64_t items = (rows * lanes + rtc::kRowThreads - 1) / rtc::kRowThreads * rtc::kRowThreads;
-    rtc::LaunchItems(args.run, {kFile, "fold_rows", {dtype, sum_dtype}, {kind}}, items, &a);
+    rtc::LaunchItems(args.run, {kFile, "fold_rows", {dtype, sum_dtype}, {kind}}, rtc::WholeBlocks(rows * lanes), &a);
   }
   if (!fold.integers) {
     sums.dtype = kFloat64;

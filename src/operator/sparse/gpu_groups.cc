@@ -1,7 +1,6 @@
 #include "operator/sparse/gpu_groups.h"
 
 #include "operator/indexing/gpu_order.h"
-#include "operator/indexing/index.h"
 #include "operator/sparse/gpu_parts.h"
 #include "rtc/loop.h"
 
@@ -30,15 +29,12 @@ const int64_t* PointersOnDevice(KernelArgs& args, const SortedNumbers& numbers, 
 NumberGroups GroupOnDevice(KernelArgs& args, const SortedNumbers& numbers) {
   const int64_t n = numbers.count;
   if (n == 0) return {};
-  TBlob begins = NumbersBlob(nullptr, n);
-  begins.dtype = kUint8;
-  begins.dptr = args.workspace(static_cast<size_t>(n));
+  const TBlob begins = MarksOnDevice(args, n);
   rtc::Arguments mark;
   mark.Add(numbers.sorted).Add(begins.dptr);
   rtc::LaunchItems(args.run, {kFile, "group_begins"}, n, &mark);
-  const int64_t* const before = CountChosenOnDevice(args, begins);
   NumberGroups groups;
-  rtc::ReadBack(args.run, before + n, &groups.count, sizeof(groups.count));
+  const int64_t* const before = CountMarksOnDevice(args, begins, &groups.count);
   int64_t *const ids = NumbersOnDevice(args, groups.count), *const begin = NumbersOnDevice(args, groups.count + 1);
   rtc::Arguments write;
   write.Add(numbers.sorted).Add(before).Add(ids).Add(begin);

@@ -1,4 +1,5 @@
 // Ascending numbers: where a new one begins.
+#include "operator/shared/search.cuh"
 #include "rtc/loop.cuh"
 
 namespace kernels {
@@ -40,15 +41,7 @@ struct pointers_of_sorted {
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long item) {
-    long long low = 0, high = a.n;
-    while (low < high) {
-      const long long middle = (low + high) / 2;
-      if (a.sorted[middle] < item)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    a.pointers[i] = low;
+    a.pointers[i] = mx::FirstNotBelow(a.sorted, 0, a.n, item);
   }
 };
 }  // namespace kernels

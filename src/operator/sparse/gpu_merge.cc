@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "ndarray/sparse_copy.h"
-#include "operator/indexing/index.h"
 #include "operator/indexing/move_units.h"
 #include "operator/matrix/move.h"
+#include "operator/sparse/gpu_groups.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
@@ -16,7 +16,6 @@ namespace sparse {
 namespace {
 
 const char* const kFile = "operator/sparse/gpu_merge.cuh";
-constexpr int64_t kNumberBytes = sizeof(int64_t);
 
 /* Row numbers one array behind the other. */
 int64_t* AllRows(KernelArgs& args, const std::vector<const SparseParts*>& parts, int64_t* count) {
@@ -24,7 +23,7 @@ int64_t* AllRows(KernelArgs& args, const std::vector<const SparseParts*>& parts,
   for (const SparseParts* p : parts) *count += p->stored();
   int64_t *const all = NumbersOnDevice(args, *count), *to = all;
   for (const SparseParts* p : parts) {
-    CopyBytes(args.run, p->index[SparseParts::kRows].memory.dptr, to, p->stored() * kNumberBytes);
+    CopyBytes(args.run, p->index[SparseParts::kRows].memory.dptr, to, p->stored() * static_cast<int64_t>(sizeof(int64_t)));
     to += p->stored();
   }
   return all;
@@ -32,15 +31,21 @@ int64_t* AllRows(KernelArgs& args, const std::vector<const SparseParts*>& parts,
 
 }  // namespace
 
-NumberGroups UnionOfRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts) {
+void StoreUnionOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, SparseParts* out, TBlob values[2]) {
   int64_t count = 0;
-  const int64_t* const all = AllRows(args, parts, &count);
-  return GroupOnDevice(args, SortOnDevice(args, all, count, std::max<int64_t>(parts[0]->shape[0], 1)));
-}
-
-void StoreRowNumbersOnDevice(KernelArgs& args, const NumberGroups& rows, SparseParts* out) {
-  ResizeOnStream(out, rows.count, args.run);
-  CopyBytes(args.run, rows.ids, out->index[SparseParts::kRows].memory.dptr, rows.count * kNumberBytes);
+  const int64_t* const all = AllRows(args, {&a, &b}, &count);
+  const NumberGroups rows = GroupOnDevice(args, SortOnDevice(args, all, count, std::max<int64_t>(a.shape[0], 1)));
+  const SparseParts* const from[2] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    TBlob whole;
+    whole.shape = from[i]->shape, whole.dtype = from[i]->values.dtype, whole.ctx = from[i]->ctx;
+    whole.sparse = const_cast<SparseParts*>(from[i]);
+    values[i] = ValuesOf(*from[i]);
+    values[i].shape[0] = rows.count;
+    values[i].dptr = args.workspace(values[i].Bytes() + 1);
+    GatherRowsOnDevice(args, whole, rows.ids, rows.count, values[i].dptr);
+  }
+  StoreRowNumbersOnDevice(args, rows.ids, rows.count, out);
 }
 
 void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out) {
@@ -76,15 +81,12 @@ void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseP
   pair.Add(places.begin).Add(sorted.element).Add(a.values.memory.dptr).Add(b.values.memory.dptr).Add(va).Add(vb).Add(a.stored());
   rtc::LaunchItems(args.run, {kFile, "pair_elements", {unit}}, places.count, &pair);
   apply(va, vb, places.count);
-  TBlob keep = NumbersBlob(nullptr, places.count);
-  keep.dtype = kUint8;
-  keep.dptr = args.workspace(static_cast<size_t>(places.count));
+  const TBlob keep = MarksOnDevice(args, places.count);
   rtc::Arguments mark;
   mark.Add(places.begin).Add(va).Add(keep.dptr).Add(BitsThatMatter(a.values.dtype));
   rtc::LaunchItems(args.run, {kFile, "keep_elements", {unit}, {both}}, places.count, &mark);
-  const int64_t* const before = CountChosenOnDevice(args, keep);
   int64_t kept = 0;
-  rtc::ReadBack(args.run, before + places.count, &kept, sizeof(kept));
+  const int64_t* const before = CountMarksOnDevice(args, keep, &kept);
   ResizeOnStream(out, kept, args.run);
   rtc::Arguments pointers;
   pointers.Add(before).Add(places.ids).Add(out->index[SparseParts::kIndptr].memory.dptr).Add(columns).Add(places.count);

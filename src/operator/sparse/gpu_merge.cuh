@@ -1,4 +1,5 @@
 // Elements of two csr arrays, by row and column.
+#include "operator/shared/search.cuh"
 #include "rtc/loop.cuh"
 
 namespace kernels {
@@ -79,15 +80,7 @@ struct write_indptr {
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long item) {
-    long long low = 0, high = a.elements;
-    while (low < high) {
-      const long long middle = (low + high) / 2;
-      if (a.keys[middle] < item * a.columns)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    a.indptr[i] = a.before[low];
+    a.indptr[i] = a.before[mx::FirstNotBelow(a.keys, 0, a.elements, item * a.columns)];
   }
 };
 }  // namespace kernels

@@ -8,15 +8,13 @@
 
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
-#include "operator/sparse/gpu_groups.h"
 
 namespace mxnet {
 namespace sparse {
 
-/* The rows that any of these row_sparse arrays of one shape stores. */
-NumberGroups UnionOfRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts);
-/* row_sparse `out` gets these row numbers, and room for values. */
-void StoreRowNumbersOnDevice(KernelArgs& args, const NumberGroups& rows, SparseParts* out);
+/* row_sparse `out` gets the numbers of the rows that either of two such arrays of its shape stores,
+ * and room for values; values[0], values[1]: what a and b have in these rows, 0 where nothing. */
+void StoreUnionOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, SparseParts* out, TBlob values[2]);
 /* out = the sum of row_sparse arrays, in their order. */
 void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& parts, SparseParts* out);
 

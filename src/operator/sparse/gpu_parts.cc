@@ -7,6 +7,7 @@
 #include "operator/indexing/move_units.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
+#include "operator/reduce/gpu_scan.h"
 #include "operator/sparse/sparse_values.h"
 #include "rtc/loop.h"
 #include "storage/device_memory.h"
@@ -29,12 +30,39 @@ TBlob NumbersBlob(const int64_t* numbers, int64_t count) {
   return b;
 }
 
+TBlob MarksOnDevice(KernelArgs& args, int64_t count) {
+  TBlob b;
+  b.dptr = args.workspace(static_cast<size_t>(count) + 1), b.shape = Shape{count}, b.dtype = kUint8;
+  return b;
+}
+
+const int64_t* CountMarksOnDevice(KernelArgs& args, const TBlob& marks, int64_t* marked) {
+  const int64_t* const before = CountChosenOnDevice(args, marks);
+  rtc::ReadBack(args.run, before + marks.Size(), marked, sizeof(*marked));
+  return before;
+}
+
+int64_t SumBeforeOnDevice(KernelArgs& args, const TBlob& numbers) {
+  reduce::DeviceScan scan;
+  scan.length = numbers.Size();
+  scan.exclusive = true;
+  reduce::ScanOnDevice(args, scan, numbers, numbers);
+  int64_t sum = 0;
+  rtc::ReadBack(args.run, numbers.data<int64_t>() + scan.length - 1, &sum, sizeof(sum));
+  return sum;
+}
+
 void CopyIndexOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to) {
   if (&from == to) return;
   ResizeOnStream(to, from.stored(), args.run);
   to->state = from.state.load();
   for (int i = 0; i < from.num_index(); ++i)
     CopyBytes(args.run, from.index[i].memory.dptr, to->index[i].memory.dptr, static_cast<int64_t>(from.index[i].Bytes()));
+}
+
+void StoreRowNumbersOnDevice(KernelArgs& args, const int64_t* numbers, int64_t count, SparseParts* out) {
+  ResizeOnStream(out, count, args.run);
+  CopyBytes(args.run, numbers, out->index[SparseParts::kRows].memory.dptr, count * static_cast<int64_t>(sizeof(int64_t)));
 }
 
 void CopyOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to) {

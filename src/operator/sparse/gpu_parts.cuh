@@ -1,19 +1,8 @@
 // Rows and elements of sparse arrays: where they are, and where they go.
+#include "operator/shared/search.cuh"
 #include "rtc/loop.cuh"
 
 namespace kernels {
-
-// The first of the ascending numbers from `low` on that is not below `wanted`.
-__device__ __forceinline__ long long FirstNotBelow(const long long* numbers, long long low, long long high, long long wanted) {
-  while (low < high) {
-    const long long middle = (low + high) / 2;
-    if (numbers[middle] < wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
 
 // Whoever finds something writes the same.
 template <typename I>
@@ -49,7 +38,7 @@ struct rows_of_elements {
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long item) {
-    a.row[i] = FirstNotBelow(a.pointers, 1, a.rows, item + 1) - 1;
+    a.row[i] = mx::FirstNotBelow(a.pointers, 1, a.rows, item + 1) - 1;
   }
 };
 
@@ -76,7 +65,7 @@ struct stored_at_elements {
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
-    const long long end = a.indptr[a.row[i] + 1], n = FirstNotBelow(a.index, a.indptr[a.row[i]], end, a.column[i]);
+    const long long end = a.indptr[a.row[i] + 1], n = mx::FirstNotBelow(a.index, a.indptr[a.row[i]], end, a.column[i]);
     a.out[i] = n < end && a.index[n] == a.column[i] ? a.values[n] : Unit(0);
   }
 };
@@ -95,7 +84,7 @@ struct gather_stored_rows {
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     const I n = mx::Over(i, a.units);
-    const long long wanted = a.number[n], at = FirstNotBelow(a.stored, 0, a.stored_count, wanted);
+    const long long wanted = a.number[n], at = mx::FirstNotBelow(a.stored, 0, a.stored_count, wanted);
     const bool has = at < a.stored_count && a.stored[at] == wanted;
     a.out[i] = has ? a.values[at * a.units.d + (i - n * static_cast<I>(a.units.d))] : Unit(0);
   }

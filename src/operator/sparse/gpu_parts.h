@@ -13,6 +13,23 @@ namespace sparse {
 int64_t* NumbersOnDevice(KernelArgs& args, int64_t count);
 TBlob NumbersBlob(const int64_t* numbers, int64_t count);
 
+/* Room in the workspace for a mark of each of so many items, uint8. */
+TBlob MarksOnDevice(KernelArgs& args, int64_t count);
+/* For each item how many before it are marked (not 0), and behind the last one their number, which
+ * is read back as well. Waits. */
+const int64_t* CountMarksOnDevice(KernelArgs& args, const TBlob& marks, int64_t* marked);
+/* Each number becomes the sum of those before it; the last one, read back. Waits. */
+int64_t SumBeforeOnDevice(KernelArgs& args, const TBlob& numbers);
+
+/* The least power of two from `least` on, but `most`, one itself, where that is less: how many
+ * threads share something. */
+inline int64_t PowerOfTwo(int64_t least, int64_t most) {
+  int64_t p = 1;
+  while (p < least && p < most) p *= 2;
+  return p;
+}
+constexpr int64_t kWarp = 32;
+
 /* Of an element whose bits say whether it is 0 or -0. */
 inline int64_t BitsThatMatter(int dtype) {
   return IsFloating(dtype) ? ~static_cast<int64_t>(uint64_t{1} << (8 * DTypeSize(dtype) - 1)) : ~int64_t{0};
@@ -22,6 +39,8 @@ inline int64_t BitsThatMatter(int dtype) {
 void CopyOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to);
 /* CopyIndex of sparse_values.h. */
 void CopyIndexOnDevice(KernelArgs& args, const SparseParts& from, SparseParts* to);
+/* row_sparse `out` gets these row numbers, and room for values. */
+void StoreRowNumbersOnDevice(KernelArgs& args, const int64_t* numbers, int64_t count, SparseParts* out);
 /* Stores every row of a row_sparse array, those that were not with zeros. Returns the values. */
 void* MakeWholeOnDevice(KernelArgs& args, SparseParts* parts);
 

@@ -4,7 +4,6 @@
 
 #include "mxnet/env.h"
 #include "ndarray/sparse_copy.h"
-#include "operator/indexing/index.h"
 #include "operator/indexing/move_units.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/move.h"
@@ -19,14 +18,7 @@ namespace sparse {
 namespace {
 
 const char* const kFile = "operator/sparse/gpu_product.cuh";
-constexpr int64_t kWarp = 32;
 constexpr int64_t kEach = 4;  // elements of a row that are worth a thread
-
-int64_t PowerOfTwo(int64_t least, int64_t most) {
-  int64_t p = 1;
-  while (p < least && p < most) p *= 2;
-  return p;
-}
 
 /* How many columns a thread has. */
 int Width(int64_t columns, int dtype, const void* p, const void* q) {
@@ -44,14 +36,9 @@ struct Launching {
     group = PowerOfTwo(packs, kWarp);
     tiles = (packs + group - 1) / group;
     lanes = group * PowerOfTwo(elements / std::max<int64_t>(rows, 1) / kEach, kWarp / group);
-    // Whole blocks: all threads of one take part in its shuffles.
-    items = (rows * tiles * lanes + rtc::kRowThreads - 1) / rtc::kRowThreads * rtc::kRowThreads;
+    items = rtc::WholeBlocks(rows * tiles * lanes);
   }
 };
-
-}  // namespace
-
-namespace {
 
 constexpr int64_t kMost = 512;  // elements that one row's threads sum, where others have fewer
 
@@ -138,7 +125,7 @@ DeviceProduct::Csr DeviceProduct::Met(const Matrix& right) const {
   const Csr all = Given();
   if (right.all || all.elements == 0) return all;
   const int64_t* const partner = transposed_ ? RowsOfElementsOnDevice(args_, all.pointers, all.rows, all.elements) : all.index;
-  const void* const keep = KeepPlacesOnDevice(args_, partner, all.elements, Places(right));
+  const TBlob keep = KeepPlacesOnDevice(args_, partner, all.elements, Places(right));
   Csr met = all;
   CompactOnDevice(args_, {all.rows, all.pointers, 0, all.elements, all.index, all.values}, dtype_, keep, 0, [&](int64_t kept) {
     const CsrTarget to{NumbersOnDevice(args_, all.rows + 1), NumbersOnDevice(args_, kept),
@@ -170,14 +157,11 @@ DeviceProduct::Csr DeviceProduct::UsedRows(const Csr& csr) const {
   Csr used = csr;
   const int64_t rows = csr.rows;
   if (rows == 0) return used;
-  TBlob has = NumbersBlob(nullptr, rows);
-  has.dtype = kUint8;
-  has.dptr = args_.workspace(static_cast<size_t>(rows));
+  const TBlob has = MarksOnDevice(args_, rows);
   rtc::Arguments mark;
   mark.Add(csr.pointers).Add(has.dptr);
   rtc::LaunchItems(args_.run, {kFile, "has_elements"}, rows, &mark);
-  const int64_t* const before = CountChosenOnDevice(args_, has);
-  rtc::ReadBack(args_.run, before + rows, &used.rows, sizeof(used.rows));
+  const int64_t* const before = CountMarksOnDevice(args_, has, &used.rows);
   int64_t *const ids = NumbersOnDevice(args_, used.rows), *const pointers = NumbersOnDevice(args_, used.rows + 1);
   rtc::Arguments write;
   write.Add(csr.pointers).Add(before).Add(ids).Add(pointers);
@@ -242,8 +226,7 @@ void DeviceProduct::Store(const Matrix& right, const TBlob& out, bool transpose_
 
 void DeviceProduct::StoreRows(const Matrix& right, SparseParts* out) const {
   const Csr used = UsedRows(Met(right));
-  ResizeOnStream(out, used.rows, args_.run);
-  CopyBytes(args_.run, used.ids, out->index[SparseParts::kRows].memory.dptr, used.rows * static_cast<int64_t>(sizeof(int64_t)));
+  StoreRowNumbersOnDevice(args_, used.ids, used.rows, out);
   Gather(used, right, out->values.memory.dptr);
 }
 

@@ -2,6 +2,7 @@
 #ifndef MXNET_OPERATOR_SPARSE_GPU_PRODUCT_H_
 #define MXNET_OPERATOR_SPARSE_GPU_PRODUCT_H_
 
+#include "operator/record/sparse_form.h"
 #include "operator/sparse/sparse_product.h"
 
 namespace mxnet {
@@ -67,6 +68,13 @@ class DeviceProduct {
   int64_t rows_, inner_;  // of op(csr)
   int dtype_;
 };
+
+/* A kernel that computes with DeviceProduct. Errors of dtypes that there is no product of are told
+ * on the host. */
+template <void (*compute)(KernelArgs&)>
+void ProductsOnDevice(KernelArgs& args) {
+  IsFloating(args.in[0].dtype) ? compute(args) : ComputeOnHost(args);
+}
 
 }  // namespace sparse
 }  // namespace mxnet

@@ -170,6 +170,13 @@ bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b) {
   return true;
 }
 
+void RunKernel(KernelArgs& args, const Kernel& dense, Span<const TBlob> in, const TBlob& out) {
+  const OpReq req = OpReq::kWrite;
+  KernelArgs call = args;
+  call.in = in, call.out = Span<const TBlob>(&out, 1), call.req = Span<const OpReq>(&req, 1);
+  dense(call);
+}
+
 void OnValues(KernelArgs& args, const Kernel& dense, int main) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& at = *args.in[main].sparse;
@@ -178,13 +185,7 @@ void OnValues(KernelArgs& args, const Kernel& dense, int main) {
   for (int i = 0; i < args.in.size(); ++i) in.push_back(i == main ? ValuesOf(at) : AtStored(args, args.in[i], at));
   CopyIndex(args, at, result);
   if (at.values.Size() == 0) return;
-  TBlob out = ValuesOf(*result);
-  const OpReq req = OpReq::kWrite;
-  KernelArgs call = args;
-  call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
-  call.out = Span<const TBlob>(&out, 1);
-  call.req = Span<const OpReq>(&req, 1);
-  dense(call);
+  RunKernel(args, dense, Span<const TBlob>(in.data(), static_cast<int>(in.size())), ValuesOf(*result));
 }
 
 void RunDense(KernelArgs& args, int output) {

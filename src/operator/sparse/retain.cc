@@ -3,7 +3,6 @@
 #include <cstring>
 #include <vector>
 
-#include "ndarray/sparse_copy.h"
 #include "operator/indexing/index_common.h"
 #include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"
@@ -91,8 +90,7 @@ void RetainOnDevice(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const sparse::NumberGroups rows = RowNumbersOnDevice(args);
   SparseParts* const out = args.out[0].sparse;
-  ResizeOnStream(out, rows.count, args.run);
-  CopyBytes(args.run, rows.ids, out->index[SparseParts::kRows].memory.dptr, rows.count * static_cast<int64_t>(sizeof(int64_t)));
+  sparse::StoreRowNumbersOnDevice(args, rows.ids, rows.count, out);
   sparse::GatherRows(args, args.in[0], rows.ids, rows.count, out->values.data<char>());
 }
 

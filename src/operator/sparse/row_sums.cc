@@ -8,9 +8,8 @@
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "ndarray/sparse_copy.h"
-#include "operator/matrix/move.h"
 #include "operator/sparse/gpu_groups.h"
+#include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/gpu_product.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -95,8 +94,7 @@ namespace {
 void SumRowsOnDevice(KernelArgs& args, const int64_t* number, int64_t n, const void* from, SparseParts* out) {
   const SortedNumbers sorted = SortOnDevice(args, number, n, std::max<int64_t>(out->shape[0], 1));
   const NumberGroups groups = GroupOnDevice(args, sorted);
-  ResizeOnStream(out, groups.count, args.run);
-  CopyBytes(args.run, groups.ids, out->index[SparseParts::kRows].memory.dptr, groups.count * static_cast<int64_t>(sizeof(int64_t)));
+  StoreRowNumbersOnDevice(args, groups.ids, groups.count, out);
   SumByPointers(args, out->values.dtype,
                 {groups.count, n, groups.begin, sorted.element, nullptr, from, nullptr, RowSize(*out), out->values.memory.dptr});
 }

@@ -96,7 +96,7 @@ void SliceOnDevice(KernelArgs& args) {
   const int64_t count = bounds[1] - bounds[0], item = static_cast<int64_t>(DTypeSize(in.values.dtype));
   if (columns != in.shape[1]) {
     const sparse::CsrRows box{rows, from.indptr + row, bounds[0], count, from.columns, from.values};
-    const void* const keep = sparse::KeepColumnsOnDevice(args, box, column, column + columns);
+    const TBlob keep = sparse::KeepColumnsOnDevice(args, box, column, column + columns);
     return sparse::CompactOnDevice(args, box, in.values.dtype, keep, -column, [&](int64_t kept) {
       ResizeOnStream(out, kept, args.run);
       out->state = in.state.load();

@@ -81,6 +81,8 @@ bool KeepsZero(const Attrs& attrs);
 
 /* The kernel of the dense record whose form runs, for the device that it runs on. */
 const Kernel* DenseKernel(const KernelArgs& args);
+/* Runs a dense kernel with these inputs; `out` is the one output. */
+void RunKernel(KernelArgs& args, const Kernel& dense, Span<const TBlob> in, const TBlob& out);
 /* args.out[output] = what compute(dense output) leaves there. */
 template <typename F>
 void ThroughDense(KernelArgs& args, int output, F&& compute) {

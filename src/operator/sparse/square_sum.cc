@@ -169,12 +169,8 @@ void SquareSumBackwardSparse(KernelArgs& args) {
     in[0].dptr = part;
   }
   sparse::CopyIndex(args, data, result);
-  TBlob out = sparse::ValuesOf(*result);
-  if (out.Size() == 0) return;
-  const OpReq req = OpReq::kWrite;
-  KernelArgs call = args;
-  call.in = Span<const TBlob>(in, 2), call.out = Span<const TBlob>(&out, 1), call.req = Span<const OpReq>(&req, 1);
-  (*sparse::DenseKernel(args))(call);
+  if (result->values.Size() == 0) return;
+  sparse::RunKernel(args, *sparse::DenseKernel(args), Span<const TBlob>(in, 2), sparse::ValuesOf(*result));
 }
 
 MXNET_REGISTER_OP(_backward_square_sum)

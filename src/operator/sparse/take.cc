@@ -10,7 +10,6 @@
 #include "operator/indexing/move_units.h"
 #include "operator/matrix/move.h"
 #include "operator/record/sparse_form.h"
-#include "operator/reduce/gpu_scan.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
@@ -67,12 +66,7 @@ void TakeCSROnDevice(KernelArgs& args, const SparseParts& from, const int64_t* n
   rtc::Arguments lengths;
   lengths.Add(indptr).Add(number).Add(ends.dptr);
   rtc::LaunchItems(args.run, {"operator/sparse/gpu_take.cuh", "lengths_of_rows"}, n + 1, &lengths);
-  reduce::DeviceScan scan;
-  scan.length = n + 1;
-  scan.exclusive = true;
-  reduce::ScanOnDevice(args, scan, ends, ends);
-  int64_t total = 0;
-  rtc::ReadBack(args.run, ends.data<int64_t>() + n, &total, sizeof(total));
+  const int64_t total = sparse::SumBeforeOnDevice(args, ends);
   ResizeOnStream(out, total, args.run);
   CopyBytes(args.run, ends.dptr, out->index[SparseParts::kIndptr].memory.dptr, static_cast<int64_t>(ends.Bytes()));
   if (total == 0) return;

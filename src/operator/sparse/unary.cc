@@ -55,22 +55,11 @@ void GradientOnDevice(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage || sparse::SameIndex(args, ograd, *data))
     return sparse::OnValuesOfFirst(args);
-  const sparse::NumberGroups rows = sparse::UnionOfRowsOnDevice(args, {&ograd, data});
   SparseParts* const result = args.out[0].sparse;
   TBlob in[2];
-  for (int i = 0; i < 2; ++i) {
-    in[i] = sparse::ValuesOf(*args.in[i].sparse);
-    in[i].shape[0] = rows.count;
-    in[i].dptr = args.workspace(in[i].Bytes() + 1);
-    sparse::GatherRows(args, args.in[i], rows.ids, rows.count, in[i].data<char>());
-  }
-  sparse::StoreRowNumbersOnDevice(args, rows, result);
-  TBlob out = sparse::ValuesOf(*result);
-  if (out.Size() == 0) return;
-  const OpReq req = OpReq::kWrite;
-  KernelArgs call = args;
-  call.in = Span<const TBlob>(in, 2), call.out = Span<const TBlob>(&out, 1), call.req = Span<const OpReq>(&req, 1);
-  (*sparse::DenseKernel(args))(call);
+  sparse::StoreUnionOnDevice(args, ograd, *data, result, in);
+  if (result->values.Size() == 0) return;
+  sparse::RunKernel(args, *sparse::DenseKernel(args), Span<const TBlob>(in, 2), sparse::ValuesOf(*result));
 }
 
 /* Without rows that are 0 altogether, which 1.9.1 does not store. */

@@ -248,6 +248,7 @@ InProcessFabric::InProcessFabric(int workers, int servers, InProcessOptions opti
     auto rank = std::make_unique<Rank>();
     rank->transport = std::make_shared<ProgressTransport>(std::make_unique<InProcessLayer>(connections_, i), members, options.progress);
     ProgressTransport* transport = rank->transport.get();
+    if (options.tick) transport->SetTick([tick = options.tick, i] { tick(i); });
     {
       std::lock_guard<std::mutex> lock(connections_->mutex);
       connections_->at(i).wake = [transport] { transport->Wake(); };

@@ -7,6 +7,7 @@
 #define MXNET_TESTS_IN_PROCESS_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "kvstore/dist/transport_progress.h"
@@ -18,6 +19,7 @@ struct InProcessOptions {
   double delay = 0;      // seconds from a rank to another
   double bandwidth = 0;  // bytes per second of each direction of each connection; 0: no limit
   ProgressOptions progress;
+  std::function<void(int)> tick;  // called by each rank's progress thread every 50 ms
 };
 
 /* What all ranks share. */

@@ -256,6 +256,22 @@ TEST(Transport, MessagesWaitForAHandler) {
   EXPECT_EQ(recorder.got[0].message.head[0], 7);
 }
 
+/* Sent and stopped just after the progress thread looked at what was sent: nothing is dropped. */
+TEST(Transport, StopDropsNothingThatWasSentBefore) {
+  std::atomic<int> ticks{0};
+  InProcessOptions options;
+  options.tick = [&ticks](int rank) {
+    if (rank == 0 && ++ticks == 1) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  };
+  Job job(2, 0, options);
+  while (ticks.load() == 0) std::this_thread::yield();
+  job.at(0).Send(1, Make(7, Payload(100000, 0)), 0, nullptr);
+  job.at(0).Stop(10);
+  Recorder& recorder = *job.recorders[1];
+  ASSERT_TRUE(recorder.Wait([&] { return recorder.lost.size() == 1; }));
+  EXPECT_EQ(recorder.got.size(), 1U);
+}
+
 TEST(Transport, HandlersMaySend) {
   Job job(2, 0);
   for (int rank : {0, 1})
