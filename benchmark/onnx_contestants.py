@@ -35,7 +35,7 @@ def ours(path, feed, args):
     def takes(values):
         arrays.clear()
         arrays.update({k: mx.nd.array(v, dtype=v.dtype) for k, v in values.items()})
-    model = mx.onnx.load(path)
+    model = mx.onnx.load(path, precision="bfloat16" if args.half else None)   # as OpenVINO does by itself
     takes(named(feed, [i.name for i in model.inputs]))
 
     def call():

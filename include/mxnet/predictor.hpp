@@ -43,12 +43,16 @@ namespace mxnet {
 class Predictor {
  public:
   enum class Device { kCpu = 1, kGpu = 2 };
+  /* Of products in ONNX models: as the file says, or in 16 bits where the device has such products,
+   * as in mixed precision. */
+  enum class Precision { kAsInFile = 0, kFloat16 = 2, kBfloat16 = 12 };
 
   struct Options {
     Device device = Device::kCpu;
     int device_id = 0;
     int threads = 1;         // calls that compute at the same time, 1 to 4096
     size_t kept_shapes = 8;  // the plans of this many shapes of inputs are kept, those used last
+    Precision precision = Precision::kAsInFile;
   };
 
   /* Opens both files; throws std::runtime_error if that fails, and for a GPU that is not there. What
@@ -61,7 +65,7 @@ class Predictor {
   /* An ONNX model. Numbers become the dtypes of its inputs; results are floats. */
   explicit Predictor(const std::string& onnx_file) : Predictor(onnx_file, Options()) {}
   Predictor(const std::string& onnx_file, const Options& options)
-      : onnx_(new detail::OnnxNetwork(onnx_file, static_cast<int>(options.device), options.device_id)) {}
+      : onnx_(new detail::OnnxNetwork(onnx_file, static_cast<int>(options.device), options.device_id, static_cast<int>(options.precision))) {}
 
   /* The same from the contents of the files. */
   static Predictor FromMemory(std::string symbol_json, std::string params, const Options& options) {
@@ -211,6 +215,8 @@ class Predictor {
       if (params.size() > INT32_MAX) throw std::runtime_error("[Predictor] more than 2 GiB of parameters");
       if (options.threads < 1 || options.threads > 4096)
         throw std::runtime_error("[Predictor] threads=" + std::to_string(options.threads) + "; accepted: 1 to 4096");
+      if (options.precision != Precision::kAsInFile)
+        throw std::runtime_error("[Predictor] precision is accepted with ONNX models; amp.convert_model makes other networks in 16 bits");
       int gpus = 0;
       if (options.device == Device::kGpu && (MXGetGPUCount(&gpus) != 0 || options.device_id < 0 || options.device_id >= gpus))
         throw std::runtime_error("[Predictor] GPU " + std::to_string(options.device_id) + " given; this library finds " +

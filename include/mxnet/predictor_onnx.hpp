@@ -19,13 +19,16 @@ namespace detail {
 /* Thread safety: any number of threads may call one at the same time. */
 class OnnxNetwork {
  public:
-  OnnxNetwork(const std::string& path, int dev_type, int dev_id) {
-    Check(MXOnnxModelCreate(path.c_str(), dev_type, dev_id, &model_));
+  OnnxNetwork(const std::string& path, int dev_type, int dev_id, int precision) {
+    OnnxModelHandle made = nullptr;
+    Check(MXOnnxModelCreate(path.c_str(), dev_type, dev_id, &made));
+    model_.reset(made);
+    int used = 0;
+    Check(MXOnnxModelSetPrecision(made, precision, &used));
     Names(MXOnnxModelListInputs, &inputs_, &dtypes_);
     std::map<std::string, int> unused;
     Names(MXOnnxModelListOutputs, &outputs_, &unused);
   }
-  ~OnnxNetwork() { MXOnnxModelFree(model_); }
   OnnxNetwork(const OnnxNetwork&) = delete;
   OnnxNetwork& operator=(const OnnxNetwork&) = delete;
 
@@ -34,7 +37,7 @@ class OnnxNetwork {
 
   std::string Explain(int runs) const {
     const char* text = nullptr;
-    Check(MXOnnxModelExplainPlans(model_, runs, &text));
+    Check(MXOnnxModelExplainPlans(model_.get(), runs, &text));
     return text;
   }
 
@@ -49,7 +52,7 @@ class OnnxNetwork {
     }
     int count = 0;
     OnnxValueHandle* results = nullptr;
-    Check(MXOnnxModelRun(model_, static_cast<int>(values.size()), names.data(), values.data(), &count, &results));
+    Check(MXOnnxModelRun(model_.get(), static_cast<int>(values.size()), names.data(), values.data(), &count, &results));
     std::vector<Owner> made;
     for (int i = 0; i < count; ++i) made.emplace_back(results[i], MXOnnxValueFree);
     std::vector<Tensor> tensors;
@@ -69,7 +72,7 @@ class OnnxNetwork {
     int count = 0;
     const char** texts = nullptr;
     const int* kinds = nullptr;
-    Check(list(model_, &count, &texts, &kinds));
+    Check(list(model_.get(), &count, &texts, &kinds));
     for (int i = 0; i < count; ++i) {
       names->push_back(texts[i]);
       (*dtypes)[texts[i]] = kinds[i];
@@ -130,7 +133,7 @@ class OnnxNetwork {
     return y;
   }
 
-  OnnxModelHandle model_ = nullptr;
+  Owner model_{nullptr, MXOnnxModelFree};
   std::vector<std::string> inputs_, outputs_;
   std::map<std::string, int> dtypes_;
 };

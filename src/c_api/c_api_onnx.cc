@@ -141,6 +141,12 @@ int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, const char* fold
   API_END();
 }
 
+int MXOnnxModelSetPrecision(OnnxModelHandle handle, int dtype, int* used) {
+  API_BEGIN(used);
+  *used = AsSession(handle)->SetPrecision(dtype);
+  API_END();
+}
+
 int MXOnnxModelFree(OnnxModelHandle handle) {
   API_BEGIN();
   delete static_cast<Session*>(handle);

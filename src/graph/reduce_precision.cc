@@ -5,6 +5,7 @@
 #include "graph/constraints.h"
 #include "mxnet/op.h"
 #include "operator/nodes/graph_operators.h"
+#include "operator/record/precision.h"
 
 namespace mxnet {
 namespace {
@@ -23,7 +24,8 @@ class Reducer {
     DFSVisit(symbol_.outputs, [this](const NodePtr& n) { n->is_variable() ? Variable(n) : Operator(n); });
     Symbol s;
     // What leaves the graph is float32, as in 1.9.1: callers need not know of the 16 bits inside.
-    for (const auto& e : symbol_.outputs) s.outputs.push_back(Cast(Renewed(e), kFloat32));
+    for (size_t i = 0; i < symbol_.outputs.size(); ++i)
+      s.outputs.push_back(Cast(Renewed(symbol_.outputs[i]), r_.outputs.empty() ? int{kFloat32} : r_.outputs[i]));
     return s;
   }
 
@@ -204,6 +206,28 @@ class Reducer {
 };
 
 }  // namespace
+
+ReducePrecisionRequest PrecisionOfRecords(int target) {
+  static const ReducePrecisionRequest of_records = [] {
+    ReducePrecisionRequest r;
+    for (const Op* op : Op::ListUnique()) {
+      if (const PrecisionCondition* c = PrecisionConditionOf(*op)) {
+        r.full_if.push_back({op->name, c->parameter, c->values});
+        continue;
+      }
+      switch (PrecisionOf(*op)) {
+        case Precision::kLow: r.low.push_back(op->name); break;
+        case Precision::kFull: r.full.push_back(op->name); break;
+        case Precision::kWidest: r.widest.push_back(op->name); break;
+        default: break;
+      }
+    }
+    return r;
+  }();
+  ReducePrecisionRequest request = of_records;
+  request.target = target;
+  return request;
+}
 
 Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request) { return Reducer(symbol, request).Run(); }
 

@@ -23,7 +23,11 @@ struct ReducePrecisionRequest {
   std::set<std::string> params;                // variables that are the model's
   bool cast_params = false;                    // params that only 16-bit operators read become 16-bit themselves (attribute __dtype__)
   std::map<std::string, int> dtypes;           // of variables; float32 where not given
+  std::vector<int> outputs;                    // dtypes of what leaves the graph; none: float32
 };
+
+/* What the records say of each operator (operator/record/precision.h). */
+ReducePrecisionRequest PrecisionOfRecords(int target);
 
 /*
  * Operators of `low` get floating inputs in the target dtype, as far as their dtype inference has

@@ -73,6 +73,9 @@ class GraphBuilder {
     return wide ? Converted(value, kFloat16, name) : value;
   }
 
+  /* Known contents in another dtype. */
+  Value Cast(const Value& known, int dtype) { return Converted(known, dtype, ""); }
+
   /* Variables made of known contents. */
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
   Context ctx() const { return ctx_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cpu_limit.h"
 #include "onnx/integers.h"
 #include "onnx/stage.h"
 
@@ -66,6 +67,15 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 }
 
 Session::~Session() = default;
+
+int Session::SetPrecision(int dtype) {
+  MXNET_CHECK_KIND(dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16, Value)
+      << "[onnx] precision " << DTypeName(dtype) << "; accepted: float32, bfloat16, float16";
+  std::lock_guard<std::mutex> lock(mutex_);
+  MXNET_CHECK_KIND(runners_.empty(), Value) << "[onnx] the precision is asked for after the first call; accepted: before it";
+  const bool has = dtype == kFloat32 || options_.ctx.is_gpu() || (dtype == kBfloat16 && HasBfloat16());
+  return options_.precision = has ? dtype : kFloat32;
+}
 
 void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
   for (const NodeProto& n : graph.nodes) {

@@ -26,7 +26,8 @@ class Runner;
 
 struct SessionOptions {
   Context ctx;
-  size_t kept_plans = 16;  // for each stage
+  size_t kept_plans = 16;    // for each stage
+  int precision = kFloat32;  // of products: bfloat16 and float16 as in mixed precision; float32: as the file says
 };
 
 /* Values by name while a model runs. */
@@ -63,11 +64,19 @@ class Session {
    * zeros. */
   std::string ExplainPlans(int runs);
 
+  /*
+   * Asks for products in a 16-bit dtype, or in float32: as the file says. Returns what is used: a
+   * processor without such products keeps float32. Throws Error(kValue) after the first plan, and
+   * for other dtypes.
+   */
+  int SetPrecision(int dtype);
+
   // ---- for stages
   const Value* ConstantNamed(const std::string& name) const;
   Runner* RunnerOf(const GraphProto* graph);  // made when it is first asked for
   FoldedWeights* folded() { return folded_.get(); }
   const SessionOptions& options() const { return options_; }
+  int precision() const { return options_.precision; }
   bool widens() const { return !options_.ctx.is_gpu(); }  // GraphBuilder::Widened
   /* The nodes of a branch of If, with what hands its results over. */
   const std::vector<const NodeProto*>& Branch(const NodeProto& node, const GraphProto& branch);
@@ -78,7 +87,7 @@ class Session {
   void CheckInputs(Env* inputs) const;
 
   const std::shared_ptr<const Model> model_;
-  const SessionOptions options_;
+  SessionOptions options_;
   std::vector<ValueInfo> inputs_;
   std::unique_ptr<FoldedWeights> folded_;
   std::unordered_map<std::string, Value> constants_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/explain.h"
+#include "graph/reduce_precision.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
 
@@ -213,7 +214,7 @@ Slot StageBuilder::SlotOf(const Value& value) {
   } else if (value.kind == Value::kTensor && !value.known()) {
     const auto at = output_of_.emplace(std::make_pair(static_cast<const Node*>(value.entry.node.get()), value.entry.index),
                                        static_cast<int>(outputs_.size()));
-    if (at.second) outputs_.push_back(value.entry);
+    if (at.second) outputs_.push_back(value.entry), output_types_.push_back(value.dtype());
     slot.output = at.first->second;
   }
   return slot;
@@ -237,16 +238,49 @@ void StageBuilder::Collect() {
   stage_->num_outputs = static_cast<int>(outputs_.size());
   if (outputs_.empty()) return;
   stage_->symbol.outputs = outputs_;
+  if (session_->precision() != kFloat32) ReducePrecision();
   std::vector<int> data, params;
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     const auto v = variables_.find(n.get());
     (v != variables_.end() ? data : params).push_back(static_cast<int>(stage_->operands.size()));
-    stage_->operands.push_back(v != variables_.end() ? v->second : Stage::Operand{"", -1, builder_.constants().at(n.get())});
+    if (v != variables_.end()) {
+      stage_->operands.push_back(v->second);
+      continue;
+    }
+    const auto reduced = reduced_.find(n.get());
+    stage_->operands.push_back({"", -1, reduced != reduced_.end() ? reduced->second : builder_.constants().at(n.get())});
   }
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
   stage_->op = CachedOp::Create(
       stage_->symbol,
       {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}});
+}
+
+/* Mixed precision as mx.amp has it by default; results and what the caller hands in keep their
+ * dtypes. Weights that 16-bit products alone read are cast once for all plans of the model. */
+void StageBuilder::ReducePrecision() {
+  ReducePrecisionRequest request = PrecisionOfRecords(session_->precision());
+  request.cast_params = true;
+  request.outputs = output_types_;
+  std::unordered_map<std::string, const NDArray*> weights;
+  for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
+    const auto constant = builder_.constants().find(n.get());
+    if (constant == builder_.constants().end()) {
+      const Stage::Operand& operand = variables_.at(n.get());
+      const Value& given = env_.at(operand.name);
+      request.dtypes[n->name] = (operand.element < 0 ? given : (*given.elements)[static_cast<size_t>(operand.element)]).dtype();
+      continue;
+    }
+    request.dtypes[n->name] = constant->second.dtype();
+    request.params.insert(n->name);
+    weights[n->name] = &constant->second;
+  }
+  stage_->symbol = mxnet::ReducePrecision(stage_->symbol, request);
+  for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
+    if (variables_.count(n.get()) || builder_.constants().count(n.get())) continue;
+    const Value cast = builder_.Cast(Value(*weights.at(n->name)), session_->precision());
+    reduced_[n.get()] = session_->folded()->On(cast.array, session_->options().ctx);
+  }
 }
 
 void StageBuilder::ConvertAll() {

@@ -99,6 +99,7 @@ class StageBuilder {
   bool TakeBranch(const NodeProto& node);
   void ConvertAll();
   void Collect();
+  void ReducePrecision();
   Slot SlotOf(const Value& value);
 
   Runner* const runner_;
@@ -113,9 +114,11 @@ class StageBuilder {
   std::vector<const NodeProto*> rest_;
   std::shared_ptr<Stage> stage_;
   std::vector<NodeEntry> outputs_;
+  std::vector<int> output_types_;
   std::map<std::pair<const Node*, uint32_t>, int> output_of_;
   std::unordered_map<const Node*, Stage::Operand> variables_;
-  std::vector<NodePtr> held_;  // those of variables_: no other node may get the address of one that is given up
+  std::unordered_map<const Node*, NDArray> reduced_;  // constants of the graph in another precision
+  std::vector<NodePtr> held_;                         // those of variables_: no other node may get the address of one that is given up
 };
 
 /* A constant of the file. */

@@ -72,7 +72,7 @@ def _numpy(value):
 
 
 def run(args):
-    model = load(args.model)
+    model = load(args.model, precision=args.precision)
     results = {k: _numpy(v) for k, v in model.run(_inputs(model, args)).items()}
     for name, value in results.items():
         print(f"{name}: {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"{name}: {value}")
@@ -95,11 +95,11 @@ def _timed(call, seconds):
     return 1e3 * float(np.median(times)), 1e3 * first
 
 
-def _contestants(path, inputs):
+def _contestants(path, inputs, precision):
     """Name to a function that makes a runner, for what is installed."""
     def ours():
         from .. import nd
-        model = load(path)
+        model = load(path, precision=precision)
         arrays = {k: nd.array(v, dtype=v.dtype) for k, v in inputs.items()}
         return lambda: [getattr(v, "wait_to_read", int)() for v in model.run(arrays).values()]
 
@@ -110,7 +110,8 @@ def _contestants(path, inputs):
 
     def openvino():
         import openvino
-        compiled = openvino.Core().compile_model(path, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"})
+        hint = {"bfloat16": "bf16", "float16": "f16"}.get(precision, "f32")
+        compiled = openvino.Core().compile_model(path, "CPU", {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": hint})
         return lambda: compiled(inputs)
     return {"mxnet": ours, "onnxruntime": onnxruntime, "openvino": openvino}
 
@@ -120,7 +121,7 @@ def bench(args):
     inputs = _inputs(model, args)
     print("| | load ms | first ms | median ms |\n|---|---|---|---|")
     medians = {}
-    for name, make in _contestants(args.model, inputs).items():
+    for name, make in _contestants(args.model, inputs, args.precision).items():
         begin = time.perf_counter()
         try:
             call = make()
@@ -140,7 +141,7 @@ def bench(args):
 
 
 def explain(args):
-    model = load(args.model)
+    model = load(args.model, precision=args.precision)
     model.run(_inputs(model, args))
     print(model)
     print(model.explain(args.save, args.runs))
@@ -179,6 +180,8 @@ def main(argv=None):
             command.add_argument("--shape", action="append", metavar="NAME=1,3,224,224")
         if function not in (check, convert):
             command.add_argument("--input", action="append", metavar="NAME=FILE.npy", help="instead of random numbers")
+            command.add_argument("--precision", choices=("float32", "bfloat16", "float16"),
+                                 help="of products, where the device has them; float32: as the file says")
         if function is run:
             command.add_argument("--out", help="an .npz file for the results")
         if function is explain:

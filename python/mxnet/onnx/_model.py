@@ -130,9 +130,12 @@ class Model(NotCopied):
         Each with `name`, `shape` (numbers, names of free dimensions, None), `dtype` and `kind`.
     metadata : dict
         What the producer wrote; `opsets`, `producer`, `ir_version` beside it in `about`.
+    precision : str or None
+        The 16-bit dtype of products, where `load` was asked for one and the device has them.
     """
 
     handle = None
+    precision = None
 
     def __init__(self, handle, ctx):
         self.handle, self._ctx = handle, ctx
@@ -334,7 +337,15 @@ class Model(NotCopied):
         return f"<table><caption>{title}</caption>{cells}</table>"
 
 
-def load(model, ctx=None, folder=None):
+def _set_precision(model, precision):
+    if precision is None:
+        return
+    used = ctypes.c_int()
+    check_call(_LIB.MXOnnxModelSetPrecision(model.handle, ctypes.c_int(_dtypes.number(precision)), ctypes.byref(used)))
+    model.precision = _dtypes.NAMES[used.value] if used.value else None
+
+
+def load(model, ctx=None, folder=None, precision=None):
     """Reads an ONNX model.
 
     Parameters
@@ -346,6 +357,12 @@ def load(model, ctx=None, folder=None):
         Where the model runs; the current context by default.
     folder : str, optional
         Where external data of a model in bytes lies. Files keep theirs beside them.
+    precision : str, optional
+        ``'bfloat16'`` or ``'float16'``: convolutions, dense layers and products of matrices compute
+        in that dtype, with float32 sums; functions that lose too much stay in float32, as in
+        :mod:`mxnet.amp`. Inputs and outputs keep their dtypes. A processor without such products
+        keeps float32 (`Model.precision` is None then): those with AVX512_BF16 have bfloat16, GPUs
+        both. By default all is computed as the file says.
 
     Returns
     -------
@@ -373,7 +390,9 @@ def load(model, ctx=None, folder=None):
         path = os.fspath(model)
         check_call(_LIB.MXOnnxModelCreate(c_str(path if isinstance(path, str) else os.fsdecode(path)), ctypes.c_int(ctx.device_typeid),
                                           ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
-    return Model(handle, ctx)
+    made = Model(handle, ctx)
+    _set_precision(made, precision)
+    return made
 
 
 def operators():

@@ -30,7 +30,7 @@ void DropPages(char* begin, size_t bytes) {
 
 bool AsksFor(const Attrs& attrs, int input, int dtype) {
   const auto* asks = attrs.op->trait<AsksForWeights>();
-  return asks && input < 32 && (asks->inputs >> input & 1) && (dtype == kFloat32 || dtype == kInt8);
+  return asks && input < 32 && (asks->inputs >> input & 1) && (dtype == kFloat32 || dtype == kInt8 || (asks->halves && IsHalf(dtype)));
 }
 
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)

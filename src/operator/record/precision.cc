@@ -1,5 +1,7 @@
 #include "operator/record/precision.h"
 
+#include <algorithm>
+
 namespace mxnet {
 namespace {
 
@@ -7,6 +9,10 @@ bool HasWeights(const Op& op) {
   for (const std::string& name : op.input_names)
     if (name == "weight" || name == "parameters") return true;
   return false;
+}
+
+bool TakesHalf(const Op& op) {
+  return std::any_of(op.dtypes.begin(), op.dtypes.end(), [](int dtype) { return IsHalf(dtype); });
 }
 
 /* Do inputs of different floating dtypes go together? Asked of the record's own inference. */
@@ -35,7 +41,7 @@ bool TakesMixedInputs(const Op& op) {
 Precision PrecisionOf(const Op& op) {
   if (op.precision != Precision::kAny) return op.precision;
   if (op.name.compare(0, 9, "_backward") == 0 || op.mutate_inputs || !op.gradient) return Precision::kAny;
-  if (op.flops && HasWeights(op)) return Precision::kLow;
+  if (op.flops && HasWeights(op) && TakesHalf(op)) return Precision::kLow;
   if (op.name.compare(0, 4, "amp_") != 0 && !TakesMixedInputs(op)) return Precision::kWidest;
   return Precision::kAny;
 }

@@ -247,9 +247,10 @@ struct RecomputesNearlyFree {};
 struct JoinsParameters {};
 
 /* The kernel for the CPU says before it reads these inputs in float32 or int8 (bit i: input i), and
- * when it has them in a form of its own (KernelArgs::NeedWeights). */
+ * when it has them in a form of its own (KernelArgs::NeedWeights). `halves`: in 16 bits, too. */
 struct AsksForWeights {
   uint32_t inputs = 0;
+  bool halves = false;
 };
 
 /* Of this input no more elements are read than output 0 has: rows of a table, a slice. */

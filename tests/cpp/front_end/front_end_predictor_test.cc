@@ -174,6 +174,14 @@ TEST(Predictor, OnnxModels) {
   }
 }
 
+TEST(Predictor, OnnxModelsInAnotherPrecision) {
+  Predictor::Options options;
+  options.precision = Predictor::Precision::kBfloat16;
+  const Predictor predict(OnnxFile(1), options);
+  EXPECT_EQ(predict(Tensor({1, 3}, {1, -2, 3})).data, (std::vector<float>{1, 0, 3}));
+  EXPECT_NE(MessageOf([&] { Predictor::FromMemory("{}", "", options); }).find("[Predictor] precision"), std::string::npos);
+}
+
 TEST(Predictor, ErrorsOfOnnxModels) {
   EXPECT_NE(MessageOf([] { Predictor("/no/such.onnx"); }).find("[onnx] cannot open /no/such.onnx"), std::string::npos);
   const Predictor predict(OnnxFile(1));

@@ -93,7 +93,7 @@ Op& RegisterFused(const char* name, const char* layer) {
         return names;
       })
       .set_trait(FusedLayer{})
-      .set_trait(AsksForWeights{0b10})
+      .set_trait(AsksForWeights{0b10, true})
       .set_infer_shape(InferFusedShape)
       .set_infer_type(InferFusedType)
       .set_dtypes(dtypes::kFloatsUpTo32)

@@ -203,7 +203,7 @@ MXNET_REGISTER_OP(Convolution)
     .set_trait(LayerTrait{"_fused_convolution",
                           [](const Attrs& a, int ndim) { return ChannelsLastAttr(a.get<ConvolutionParam>().layout) ? ndim - 1 : 1; }})
     .set_trait(Quantized{"_contrib_quantized_conv"})
-    .set_trait(AsksForWeights{0b10})
+    .set_trait(AsksForWeights{0b10, true})
     .set_trait(graph_ops::WideBias{2})
     .set_param<ConvolutionParam>()
     .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})

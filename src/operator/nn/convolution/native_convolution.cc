@@ -53,13 +53,8 @@ bool IsDense(const ConvCall& call) {
 // Derived weights differ with the method and the vectors' length.
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
-/* With weights that are packed once. False: they are not kept, or there are few rows and they
- * change, or they are so large that they would lie there twice while they are packed. */
 bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
-  constexpr int64_t kLarge = 16 << 20;  // elements
-  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
-  const bool few = IsSmallMGemm(call.m, call.n, call.k);
-  if (few && (call.n * call.k > kLarge || !WeightsStay(args, call.weight_input))) return false;
+  if (!PacksDense(args, call)) return false;
   // Also for a few rows: it is faster than reading weights as they lie, plans for any number of
   // rows share the packed ones, and the vector library would make code for each number (5 ms).
   const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
@@ -115,6 +110,13 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
 }
 
 }  // namespace
+
+bool PacksDense(const KernelArgs& args, const DenseCall& call) {
+  constexpr int64_t kLarge = 64 << 20;  // bytes
+  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
+  const bool large = call.n * call.k * static_cast<int64_t>(DTypeSize(call.dtype)) > kLarge;
+  return !IsSmallMGemm(call.m, call.n, call.k) || (!large && WeightsStay(args, call.weight_input));
+}
 
 bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (Convolution(args, call, addend)) return true;

@@ -62,6 +62,10 @@ void PackedDense(const DenseCall& call, const float* packed, const float* addend
 bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* addend);
 bool NativeDense(KernelArgs& args, const DenseCall& call, const void* addend);
 
+/* Are a dense layer's weights packed once? Not where they are not kept, nor for few rows where they
+ * change, or are so large that they would lie there twice while they are packed. */
+bool PacksDense(const KernelArgs& args, const DenseCall& call);
+
 /* The method for a convolution, of those that its pass has. `kept`: weights are packed or
  * transformed once, not for each call. */
 ConvMethod MethodByRule(const ConvCall& call, bool kept);

@@ -269,12 +269,10 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
   const bfloat16* added = static_cast<const bfloat16*>(addend);
   if (IsSmallMGemm(pixels, d.filters, d.channels) && IsDense(call)) {
     DenseCall dense;
-    dense.m = pixels, dense.n = d.filters, dense.k = d.channels;
+    dense.m = pixels, dense.n = d.filters, dense.k = d.channels, dense.dtype = call.dtype;
     dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
-    dense.wide_bias = call.wide_bias;
-    Ran("GEMM of few rows", RanAt::kAvx512Bf16);
-    FewRows(args, dense, added);
-    return true;
+    dense.wide_bias = call.wide_bias, dense.weight_input = call.weight_input;
+    return BfloatDense(args, dense, addend);
   }
   Geometry g{};
   if (d.groups != 1 || !GeometryOf(call, kBfloatLanes, &g)) return false;
@@ -295,12 +293,12 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
 bool BfloatDense(KernelArgs& args, const DenseCall& call, const void* addend) {
   if (!BfloatGemmsHere() || call.m == 0 || call.k == 0) return false;
   const bfloat16* added = static_cast<const bfloat16*>(addend);
-  if (IsSmallMGemm(call.m, call.n, call.k)) {
+  if (!PacksDense(args, call)) {
+    if (!IsSmallMGemm(call.m, call.n, call.k)) return false;
     Ran("GEMM of few rows", RanAt::kAvx512Bf16);
     FewRows(args, call, added);
     return true;
   }
-  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format) return false;
   Ran("packed GEMM", RanAt::kAvx512Bf16);
   const bfloat16* w = static_cast<const bfloat16*>(call.weight);
   const int64_t k = call.k;
