@@ -109,7 +109,10 @@ class Rewriter {
     for (const auto* list : {&n.inputs, &n.captured})
       for (const std::string& name : *list) uses_[name] += sign;
   }
-  bool ReadOnce(const std::string& name) const { return uses_.at(name) == 1 && !kept_.count(name); }
+  bool ReadOnce(const std::string& name) const {
+    const auto uses = uses_.find(name);  // nobody reads what files have beside their results
+    return uses != uses_.end() && uses->second == 1 && !kept_.count(name);
+  }
   /* The node that alone reads a name, and its place; null: there are others. */
   const NodeProto* OnlyReader(const std::string& name, size_t* at) const {
     if (!ReadOnce(name)) return nullptr;

@@ -422,3 +422,13 @@ def test_steps_without_zero_points_have_dtypes_of_their_own():
     x = np.linspace(-9, 9, 16, dtype=np.float32).reshape(1, 1, 4, 4)
     pool = node("MaxPool", ["d"], ["m"], kernel_shape=[2, 2])
     check_moved(x, 0.1, pool, output_dtype=onnx.TensorProto.INT8)   # the second: uint8
+
+
+def test_layers_that_nobody_reads():
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    b.steps(b.conv(x, (6, 4, 3, 3)), 0.1093, 99, out="y0")
+    b.conv(x, (6, 4, 1, 1))
+    b.op("Relu", x)
+    b.op("MaxPool", x, kernel_shape=[2, 2])
+    check_steps(b, image(1, 4, 9, 9))
