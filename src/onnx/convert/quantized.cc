@@ -271,6 +271,8 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "QLinearLeakyRelu", 1, kNewest, ConvertQLinearUnary, "leaky"},
       {"com.microsoft", "QLinearSoftmax", 1, kNewest, ConvertQLinearSoftmax, nullptr},
       {"com.microsoft", "QLinearGlobalAveragePool", 1, kNewest, ConvertQLinearGlobalPool, nullptr},
+      {"com.microsoft", "QLinearAveragePool", 1, kNewest, ConvertQLinearAveragePool, nullptr},
+      {"com.microsoft", "QLinearWhere", 1, kNewest, ConvertQLinearWhere, nullptr},
       {"com.microsoft", "QLinearConcat", 1, kNewest, ConvertQLinearConcat, nullptr},
       {"com.microsoft", "QGemm", 1, kNewest, ConvertQGemm, nullptr},
       {"com.microsoft", "DynamicQuantizeMatMul", 1, kNewest, ConvertDynamicQuantizeMatMul, nullptr},

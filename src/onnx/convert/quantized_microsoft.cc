@@ -49,11 +49,28 @@ void ConvertQLinearSoftmax(Call& c) {
   c.Out(Requantized(c, c.Reshape(y, x.shape()), 3, 4, c.in(0).dtype()));
 }
 
+namespace {
+
+void RefuseChannelsLast(Call& c) {
+  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+}
+
+}  // namespace
+
 void ConvertQLinearGlobalPool(Call& c) {
   CheckRank(c, 0, 3, 32);
-  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+  RefuseChannelsLast(c);
   const Quantity y = ReadSteps(c, 3);
   c.Out(MeanInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype())));
+}
+
+void ConvertQLinearAveragePool(Call& c) {
+  RefuseChannelsLast(c);
+  c.Out(Requantized(c, Averages(c, ReadValue(c, 0)), 3, 4, c.in(0).dtype()));
+}
+
+void ConvertQLinearWhere(Call& c) {  // condition, then three inputs for each side, then the steps of the result
+  c.Out(Requantized(c, Where(c, c.in(0), ReadValue(c, 1), ReadValue(c, 4)), 7, 8, c.in(1).dtype()));
 }
 
 void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
