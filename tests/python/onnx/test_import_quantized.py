@@ -107,6 +107,17 @@ def test_choices_among_steps():
         "cs": number(0.04), "cz": number(120, "u1")}, atol=1)
 
 
+@pytest.mark.parametrize("depth", [8, 700])
+def test_products_of_two_that_change(depth):
+    feeds = {"x": whole("u1", 2, 5, depth), "w": whole("u1", 2, depth, 6)}
+    weights = {"a": number(0.02), "b": number(0.03), "xz": number(120, "u1"), "wz": number(90, "u1"),
+               "cs": number(0.09 * depth ** 0.5), "cz": number(110, "u1")}
+    check(node("MatMulIntegerToFloat", ["x", "w", "a", "b", "xz", "wz"], ["y"], **MICROSOFT), feeds, weights, rtol=1e-6)
+    check(node("QLinearMatMul", ["x", "a", "xz", "w", "b", "wz", "cs", "cz"], ["y"]), feeds, weights, atol=1)
+    zeros = {k: weights[k] for k in ("xz", "wz")}   # not known when the plan is made
+    check(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), {**feeds, **zeros}, rtol=0, atol=0)
+
+
 def test_dynamic_product():
     made = node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], **MICROSOFT)
     check(made, {"x": floats(2, 5, 8)}, {"w": whole("i1", 8, 6), "s": number(0.03),
