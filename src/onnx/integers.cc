@@ -48,6 +48,9 @@ bool Moves(const NodeProto& n) {
   return n.domain.empty() && names.count(n.op) && n.outputs.size() == 1;
 }
 
+/* Of these, those with loops for numbers of 8 bits, and none for wider integers. */
+bool Pools(const NodeProto& n) { return n.op == "MaxPool" || n.op == "GlobalMaxPool"; }
+
 /* Quantized numbers: names of the numbers, their scale and zero point ("": 0). */
 struct Quantity {
   std::string numbers, scale, zero;
@@ -106,7 +109,10 @@ class Rewriter {
     for (const auto* list : {&n.inputs, &n.captured})
       for (const std::string& name : *list) uses_[name] += sign;
   }
-  bool ReadOnce(const std::string& name) const { return uses_.at(name) == 1 && !kept_.count(name); }
+  bool ReadOnce(const std::string& name) const {
+    const auto uses = uses_.find(name);  // nobody reads what files have beside their results
+    return uses != uses_.end() && uses->second == 1 && !kept_.count(name);
+  }
   /* The node that alone reads a name, and its place; null: there are others. */
   const NodeProto* OnlyReader(const std::string& name, size_t* at) const {
     if (!ReadOnce(name)) return nullptr;
@@ -143,6 +149,11 @@ class Rewriter {
     if (each ? !IsFixed(n->inputs[0]) || !IsFixed(n->inputs[1]) : !OneScale(*n)) return false;
     *q = {n->inputs[0], n->inputs[1], InputOf(*n, 2)};
     return true;
+  }
+  /* Numbers of this dtype can be moved by `n`. The zero point has it: without one, both steps around
+   * have, each for itself, one of their own. */
+  bool MovesNumbers(const NodeProto& n, const Quantity& q) const {
+    return !q.zero.empty() && (!Pools(n) || DTypeSize(NumberNamed(q.zero)->dtype()) == 1);
   }
   bool SameNumber(const std::string& a, const std::string& b) const {
     if (a == b) return true;
@@ -432,7 +443,7 @@ class Rewriter {
   void Move(size_t at) {
     const NodeProto& n = graph_.nodes[at];
     Quantity x;
-    if (!Dequantizes(InputOf(n, 0), &x)) return;
+    if (!Dequantizes(InputOf(n, 0), &x) || !MovesNumbers(n, x)) return;
     Group g = Begin(at);
     if (!TakeStep(&g) || !SameSteps(x, g.out)) return;
     NodeProto& made = Replace(g, n.op.c_str());

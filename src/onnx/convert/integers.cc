@@ -172,6 +172,18 @@ Value IntegerDense(const Call& c, const LayerForm& f) {
   return f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 ? Value() : Layer(c, "_integer_dense", f, {});
 }
 
+Value IntegerProduct(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype) {
+  AttrDict attrs;
+  double as, az, bs, bz;
+  const Shape &left = a.numbers.shape(), &right = b.numbers.shape();
+  bool fits = IsBytes(a.numbers) && IsBytes(b.numbers) && left.ndim() >= 2 && left.ndim() == right.ndim() && left.Size() > 0 &&
+              right.Size() > 0 && left[left.ndim() - 1] == right[left.ndim() - 2];
+  for (int i = 0; fits && i < left.ndim() - 2; ++i) fits = left[i] == right[i];
+  if (!fits || !KnownSteps(a, &as, &az) || !KnownSteps(b, &bs, &bz) || !PutResult(y, dtype, &attrs)) return Value();
+  PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs);
+  return c.Op("_integer_matmul", {a.numbers, b.numbers}, attrs);
+}
+
 Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype) {
   return Quantized(c, y, One(c, steps.scale), One(c, steps.zero), dtype);
 }
@@ -366,22 +378,9 @@ void ConvertIntegerDense(Call& c) {
   c.Out(FinishFloats(c, f, y, bias));
 }
 
-/* By an operator on integers; none: there is none for the form. */
-Value ProductOfTwo(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y) {
-  AttrDict attrs;
-  double as, az, bs, bz;
-  const Shape &left = a.numbers.shape(), &right = b.numbers.shape();
-  bool fits = IsBytes(a.numbers) && IsBytes(b.numbers) && left.ndim() >= 2 && left.ndim() == right.ndim() && left.Size() > 0 &&
-              right.Size() > 0 && left[left.ndim() - 1] == right[left.ndim() - 2];
-  for (int i = 0; fits && i < left.ndim() - 2; ++i) fits = left[i] == right[i];
-  if (!fits || !KnownSteps(a, &as, &az) || !KnownSteps(b, &bs, &bz) || !PutResult(y, DTypeOf(y, kUint8), &attrs)) return Value();
-  PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs);
-  return c.Op("_integer_matmul", {a.numbers, b.numbers}, attrs);
-}
-
 void ConvertIntegerMatMul(Call& c) {
   const Quantity a = ReadQuantity(c, 0), b = ReadQuantity(c, 3), y = ReadSteps(c, 6);
-  const Value made = ProductOfTwo(c, a, b, y);
+  const Value made = IntegerProduct(c, a, b, y, DTypeOf(y, kUint8));
   if (made.kind != Value::kNone) return c.Out(made);
   const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
   const Value product = MatMul(c, floats(a), floats(b));

@@ -37,6 +37,8 @@ struct LayerForm {
 /* By an operator on integers; none: there is none for this form. */
 Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups);
 Value IntegerDense(const Call& c, const LayerForm& f);
+/* Of two arrays in steps, whose result is floats where `y` is none. */
+Value IntegerProduct(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype);
 /* In floats: what a layer gives before its bias (or none), then the rest of the form. */
 Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias = {});
 Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype);

@@ -164,13 +164,12 @@ void ConvertMaxPool(Call& c) {
   c.Out(most);
 }
 
-void ConvertAveragePool(Call& c) {
+Value Averages(const Call& c, const Value& x) {
   const Window w = PoolWindow(c);
-  const Value& x = c.in(0);
   const bool with_padding = c.Attr("count_include_pad", int64_t{0}) != 0;
   const char* convention = Convention(w);
   if (convention && std::string(convention) == "valid")
-    return c.Out(Pool(c, x, w, "avg", convention, false, {{"count_include_pad", Text(with_padding)}}));
+    return Pool(c, x, w, "avg", convention, false, {{"count_include_pad", Text(with_padding)}});
   std::vector<double> shares(1, 1);
   for (size_t i = 0; i < w.rank(); ++i) {
     std::vector<double> more;
@@ -181,8 +180,10 @@ void ConvertAveragePool(Call& c) {
   }
   Sizes shape(2, 1);
   shape.insert(shape.end(), w.out.begin(), w.out.end());
-  c.Out(Mul(c, WindowSums(c, x, w), FloatsLike(c, shares, shape, x.dtype())));
+  return Mul(c, WindowSums(c, x, w), FloatsLike(c, shares, shape, x.dtype()));
 }
+
+void ConvertAveragePool(Call& c) { c.Out(Averages(c, c.in(0))); }
 
 void ConvertLpPool(Call& c) {
   const Window w = PoolWindow(c);

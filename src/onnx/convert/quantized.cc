@@ -103,6 +103,16 @@ Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value
   return c.Cast(Mul(c, IsZero(zero) ? y : Sub(c, y, c.Cast(zero, kFloat32)), c.Cast(scale, kFloat32)), scale.dtype());
 }
 
+/* Sums of products of bytes are exact in floats, whose products are quicker. */
+static Value WideProduct(const Call& c, const Value& a, const Value& az, const Value& b, const Value& bz) {
+  constexpr int64_t kMostInFloat32 = 256;  // of 255 * 255 each are below 2 ^ 24
+  const auto is_byte = [](const Value& v) { return v.kind == Value::kNone || v.dtype() == kInt8 || v.dtype() == kUint8; };
+  const Value wide_a = Wide(c, a, az), wide_b = Wide(c, b, bz);
+  if (!is_byte(a) || !is_byte(az) || !is_byte(b) || !is_byte(bz)) return c.Op("_npi_matmul", {wide_a, wide_b});
+  const int dtype = a.shape()[a.ndim() - 1] <= kMostInFloat32 ? kFloat32 : kFloat64;
+  return c.Cast(c.Op("_npi_matmul", {c.Cast(wide_a, dtype), c.Cast(wide_b, dtype)}), kInt32);
+}
+
 Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const Value& right, const Value& right_zero) {
   Value a = left, b = right, az = RowZero(c, left_zero, left), bz = right_zero;
   if (bz.kind != Value::kNone && bz.size() == 1) bz = c.Reshape(bz, Shape(0));
@@ -113,7 +123,7 @@ Value IntProduct(const Call& c, const Value& left, const Value& left_zero, const
     c.Refuse("a zero point has shape " + Text(bz.shape()) + " for data of shape " + Text(b.shape()));
   if (!(bytes && b.known() && b.ndim() == 2 && columns && b.size() > 0 && a.size() > 0 &&
         (bz.kind == Value::kNone || bz.dtype() == b.dtype()) && a.shape()[a.ndim() - 1] == b.shape()[0]))
-    return c.Op("_npi_matmul", {Wide(c, a, az), Wide(c, b, bz)});
+    return WideProduct(c, a, az, b, bz);
   LayerForm f;
   f.sums = true;
   f.x.numbers = a, f.w.numbers = c.Transpose(b, {1, 0}), f.w.zero = bz;
@@ -221,6 +231,9 @@ void ConvertQLinearMatMul(Call& c) {
     const Value y = IntegerDense(c, f);
     if (y.kind != Value::kNone) return c.Out(y);
   }
+  const Quantity steps = ReadSteps(c, 6);
+  const Value made = IntegerProduct(c, ReadQuantity(c, 0), ReadQuantity(c, 3), steps, DTypeOf(steps, c.in(0).dtype()));
+  if (made.kind != Value::kNone) return c.Out(made);
   const Value sums = IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(3), OptionalInput(c, 5));
   const int in = IsHalf(c.in(1).dtype()) ? kFloat32 : c.in(1).dtype();
   const auto wide = [&](const Value& v) { return c.Cast(v, in); };
@@ -271,6 +284,8 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "QLinearLeakyRelu", 1, kNewest, ConvertQLinearUnary, "leaky"},
       {"com.microsoft", "QLinearSoftmax", 1, kNewest, ConvertQLinearSoftmax, nullptr},
       {"com.microsoft", "QLinearGlobalAveragePool", 1, kNewest, ConvertQLinearGlobalPool, nullptr},
+      {"com.microsoft", "QLinearAveragePool", 1, kNewest, ConvertQLinearAveragePool, nullptr},
+      {"com.microsoft", "QLinearWhere", 1, kNewest, ConvertQLinearWhere, nullptr},
       {"com.microsoft", "QLinearConcat", 1, kNewest, ConvertQLinearConcat, nullptr},
       {"com.microsoft", "QGemm", 1, kNewest, ConvertQGemm, nullptr},
       {"com.microsoft", "DynamicQuantizeMatMul", 1, kNewest, ConvertDynamicQuantizeMatMul, nullptr},

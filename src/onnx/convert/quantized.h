@@ -34,6 +34,8 @@ void ConvertQLinearBinary(Call& c);  // argument: add, multiply
 void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
 void ConvertQLinearSoftmax(Call& c);
 void ConvertQLinearGlobalPool(Call& c);
+void ConvertQLinearAveragePool(Call& c);
+void ConvertQLinearWhere(Call& c);
 void ConvertQLinearConcat(Call& c);
 void ConvertQGemm(Call& c);
 void ConvertDynamicQuantizeMatMul(Call& c);

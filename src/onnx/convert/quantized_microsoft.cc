@@ -49,11 +49,28 @@ void ConvertQLinearSoftmax(Call& c) {
   c.Out(Requantized(c, c.Reshape(y, x.shape()), 3, 4, c.in(0).dtype()));
 }
 
+namespace {
+
+void RefuseChannelsLast(Call& c) {
+  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+}
+
+}  // namespace
+
 void ConvertQLinearGlobalPool(Call& c) {
   CheckRank(c, 0, 3, 32);
-  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+  RefuseChannelsLast(c);
   const Quantity y = ReadSteps(c, 3);
   c.Out(MeanInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype())));
+}
+
+void ConvertQLinearAveragePool(Call& c) {
+  RefuseChannelsLast(c);
+  c.Out(Requantized(c, Averages(c, ReadValue(c, 0)), 3, 4, c.in(0).dtype()));
+}
+
+void ConvertQLinearWhere(Call& c) {  // condition, then three inputs for each side, then the steps of the result
+  c.Out(Requantized(c, Where(c, c.in(0), ReadValue(c, 1), ReadValue(c, 4)), 7, 8, c.in(1).dtype()));
 }
 
 void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
@@ -88,27 +105,41 @@ void ConvertQGemm(Call& c) {  // A, its scale and zero, B, its scale and zero, C
   c.Out(c.has(7) ? Requantized(c, y, 7, 8, a.dtype()) : y);
 }
 
+namespace {
+
+/* A dense layer with a weight (input, output) that is known, in floats; none: there is no operator
+ * for the form. */
+Value DenseInFloats(const Call& c, const Quantity& x, const Quantity& w, const Value& bias) {
+  const bool has_bias = bias.kind != Value::kNone;
+  if (!w.numbers.known() || w.numbers.ndim() != 2 || (has_bias && bias.size() != w.numbers.shape()[1])) return Value();
+  LayerForm f;
+  f.x = x, f.w = {c.Transpose(w.numbers, {1, 0}), w.scale, w.zero};
+  if (has_bias) f.bias = c.Reshape(bias, Shape{bias.size()});
+  return IntegerDense(c, f);
+}
+
+}  // namespace
+
 void ConvertDynamicQuantizeMatMul(Call& c) {  // A, B, its scale and zero, bias
   const DynamicResult a = DynamicQuantized(c, c.in(0));
-  const Value& weight = c.in(1);
-  if (weight.known() && weight.ndim() == 2 && (!c.has(4) || c.in(4).size() == weight.shape()[1])) {
-    LayerForm f;
-    f.x = {a.y, a.scale, a.zero}, f.w = {c.Transpose(weight, {1, 0}), c.in(2), OptionalInput(c, 3)};
-    if (c.has(4)) f.bias = c.Reshape(c.in(4), Shape{c.in(4).size()});
-    const Value y = IntegerDense(c, f);
-    if (y.kind != Value::kNone) return c.Out(y);
-  }
+  const Value dense = DenseInFloats(c, {a.y, a.scale, a.zero}, ReadQuantity(c, 1), OptionalInput(c, 4));
+  if (dense.kind != Value::kNone) return c.Out(dense);
   const Value sums = IntProduct(c, a.y, a.zero, c.in(1), OptionalInput(c, 3));
   const Value y = Mul(c, c.Cast(sums, kFloat32), Mul(c, a.scale, One(c, c.in(2))));
   c.Out(c.has(4) ? Add(c, y, c.in(4)) : y);
 }
 
 void ConvertMatMulIntegerToFloat(Call& c) {  // A, B, their scales, their zeros, bias
-  const Value sums = IntProduct(c, c.in(0), OptionalInput(c, 4), c.in(1), OptionalInput(c, 5));
-  const Value &as = c.in(2), &bs = c.in(3);
-  const Value rows = as.size() > 1 && as.ndim() == 1 ? c.Reshape(as, Shape{as.size(), 1}) : One(c, as);
-  const Value y = Mul(c, c.Cast(sums, as.dtype()), Mul(c, rows, One(c, bs)));
-  c.Out(c.has(6) ? Add(c, y, c.in(6)) : y);
+  const Value &as = c.in(2), &bs = c.in(3), bias = OptionalInput(c, 6);
+  const Quantity a{c.in(0), as, OptionalInput(c, 4)}, b{c.in(1), bs, OptionalInput(c, 5)};
+  const Value dense = DenseInFloats(c, a, b, bias);
+  if (dense.kind != Value::kNone) return c.Out(dense);
+  Value y = as.dtype() == kFloat32 ? IntegerProduct(c, a, b, {}, kFloat32) : Value();
+  if (y.kind == Value::kNone) {
+    const Value rows = as.size() > 1 && as.ndim() == 1 ? c.Reshape(as, Shape{as.size(), 1}) : One(c, as);
+    y = Mul(c, c.Cast(IntProduct(c, a.numbers, a.zero, b.numbers, b.zero), as.dtype()), Mul(c, rows, One(c, bs)));
+  }
+  c.Out(bias.kind != Value::kNone ? Add(c, y, bias) : y);
 }
 
 namespace {

@@ -52,6 +52,8 @@ void ConvertGridSample(Call& c);
 void ConvertAffineGrid(Call& c);
 void ConvertLRN(Call& c);
 
+/* Means of the windows that the attributes give, of x in the place of input 0. */
+Value Averages(const Call& c, const Value& x);
 /* The convolution of x (batch, channels, spatial) with w; bias may be none. */
 Value Convolve(const Call& c, const Value& x, const Value& w, const Value& bias, const Window& window, int64_t groups);
 

@@ -394,3 +394,41 @@ def test_steps_by_the_range_of_the_numbers(low, high):
     np.testing.assert_allclose(scale.asnumpy(), [step], rtol=1e-6)
     assert zero.asnumpy().tolist() == [np.clip(np.round(-least / step), 0, 255)]
     np.testing.assert_array_equal(found.asnumpy(), np.clip(np.round(x / scale.asscalar()) + zero.asscalar(), 0, 255))
+
+
+MOVES = {"MaxPool": {"kernel_shape": [3, 2], "strides": [2, 1]}, "GlobalMaxPool": {}, "Flatten": {},
+         "Transpose": {"perm": [0, 2, 3, 1]}, "DepthToSpace": {"blocksize": 2}}
+
+
+def check_moved(x, scale, between, zero=None, **first):
+    """`between` stands between two equal steps."""
+    weights = {"s": np.float32(scale), **({} if zero is None else {"z": zero})}
+    names, feeds = list(weights), {"x": x}
+    nodes = [node("QuantizeLinear", ["x", *names], ["q"], **first), node("DequantizeLinear", ["q", *names], ["d"]),
+             between, node("QuantizeLinear", ["m", *names], ["r"]), node("DequantizeLinear", ["r", *names], ["y"])]
+    data = model(nodes, feeds, weights, 21)
+    want, = reference.ReferenceEvaluator(onnx.load_from_string(data)).run(None, feeds)
+    np.testing.assert_allclose(ours(data, feeds)[0], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2"])
+@pytest.mark.parametrize("op", MOVES)
+def test_what_only_moves_numbers_of_any_width(op, dtype):
+    x = np.random.RandomState(3).randn(1, 4, 6, 4).astype(np.float32)
+    check_moved(x, 0.031, node(op, ["d"], ["m"], **MOVES[op]), np.array(7, dtype))
+
+
+def test_steps_without_zero_points_have_dtypes_of_their_own():
+    x = np.linspace(-9, 9, 16, dtype=np.float32).reshape(1, 1, 4, 4)
+    pool = node("MaxPool", ["d"], ["m"], kernel_shape=[2, 2])
+    check_moved(x, 0.1, pool, output_dtype=onnx.TensorProto.INT8)   # the second: uint8
+
+
+def test_layers_that_nobody_reads():
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    b.steps(b.conv(x, (6, 4, 3, 3)), 0.1093, 99, out="y0")
+    b.conv(x, (6, 4, 1, 1))
+    b.op("Relu", x)
+    b.op("MaxPool", x, kernel_shape=[2, 2])
+    check_steps(b, image(1, 4, 9, 9))

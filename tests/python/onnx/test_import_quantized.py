@@ -91,6 +91,33 @@ def test_softmax():
           {**parameters("a"), "cs": number(1 / 256), "cz": number(0, "u1")}, atol=1)
 
 
+@pytest.mark.parametrize("more", [{"count_include_pad": 1}, {"ceil_mode": 1}, {"auto_pad": "SAME_UPPER"}])
+def test_means_of_windows(more):
+    pads = {} if "auto_pad" in more else {"pads": [1, 0, 1, 0]}
+    made = node("QLinearAveragePool", ["x", "as", "az", "bs", "bz"], ["y"], kernel_shape=[3, 2],
+                strides=[2, 2], **pads, **more, **MICROSOFT)
+    check(made, {"x": whole("u1", 2, 3, 8, 9)}, {
+        "as": number(0.02), "az": number(100, "u1"), "bs": number(0.011), "bz": number(90, "u1")}, atol=1)
+
+
+def test_choices_among_steps():
+    made = node("QLinearWhere", ["c", "x", "as", "az", "w", "bs", "bz", "cs", "cz"], ["y"], **MICROSOFT)
+    check(made, {"c": whole("u1", 2, 1, 8) > 127, "x": whole("u1", 2, 5, 8)}, {
+        "w": whole("u1", 5, 8), "as": number(0.02), "az": number(100, "u1"), "bs": number(0.03), "bz": number(90, "u1"),
+        "cs": number(0.04), "cz": number(120, "u1")}, atol=1)
+
+
+@pytest.mark.parametrize("depth", [8, 700])
+def test_products_of_two_that_change(depth):
+    feeds = {"x": whole("u1", 2, 5, depth), "w": whole("u1", 2, depth, 6)}
+    weights = {"a": number(0.02), "b": number(0.03), "xz": number(120, "u1"), "wz": number(90, "u1"),
+               "cs": number(0.09 * depth ** 0.5), "cz": number(110, "u1")}
+    check(node("MatMulIntegerToFloat", ["x", "w", "a", "b", "xz", "wz"], ["y"], **MICROSOFT), feeds, weights, rtol=1e-6)
+    check(node("QLinearMatMul", ["x", "a", "xz", "w", "b", "wz", "cs", "cz"], ["y"]), feeds, weights, atol=1)
+    zeros = {k: weights[k] for k in ("xz", "wz")}   # not known when the plan is made
+    check(node("MatMulInteger", ["x", "w", "xz", "wz"], ["y"]), {**feeds, **zeros}, rtol=0, atol=0)
+
+
 def test_dynamic_product():
     made = node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], **MICROSOFT)
     check(made, {"x": floats(2, 5, 8)}, {"w": whole("i1", 8, 6), "s": number(0.03),

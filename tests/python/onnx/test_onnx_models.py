@@ -120,6 +120,13 @@ def test_unknown_operators_are_named_with_node_domain_and_opset():
     assert "first (ai.onnx.Frobnicate, opset 18)" in str(error.value) and "second (my.own.Quux, opset 3)" in str(error.value)
 
 
+def test_operators_of_one_processor_are_refused_with_the_way_out():
+    nodes = [h.make_node("Conv", ["x", "x"], ["y"], name="c", domain="com.microsoft.nchwc")]
+    model = _model(nodes, [("x", T.FLOAT, [1, 1, 1, 1])], [("y", T.FLOAT, None)], domains=[("com.microsoft.nchwc", 1)])
+    with pytest.raises(mx.MXNetError, match=r"c \(com.microsoft.nchwc.Conv, opset 1\).*ORT_ENABLE_EXTENDED"):
+        _load(model)
+
+
 def test_unknown_attributes_are_named():
     model = _model([h.make_node("Relu", ["x"], ["y"], name="r", slope=0.1)], [("x", T.FLOAT, [1])], [("y", T.FLOAT, [1])])
     with pytest.raises(mx.MXNetError, match=r"node r \(Relu, opset 18\): attribute slope is not known"):
