@@ -134,7 +134,8 @@ bool StageBuilder::Demand(const std::string& name) {
   return true;
 }
 
-/* Makes the plan depend on whether a number that is there when the stage starts is at most `bound`. */
+/* Makes the plan depend on whether a number that is there when the stage starts is at most
+ * `bound`. */
 bool StageBuilder::DemandBound(const std::string& name, int64_t bound) {
   const auto it = env_.find(name);
   if (it == env_.end() || it->second.kind != Value::kTensor || !it->second.known() || it->second.size() != 1) return false;

@@ -127,8 +127,8 @@ Value LengthBias(const Call& c, const Value& lengths, int64_t queries, int64_t k
   return BiasOfMask(c, seen, dtype, kNever);
 }
 
-/* Caches outside of the node, filled to `lengths`: attention that reads no more of them. False: it has
- * no kernel for that. */
+/* Caches outside of the node, filled to `lengths`: attention that reads no more of them. False: it
+ * has no kernel for that. */
 bool AttendFilled(Call& c, double scale, double softcap, bool causal, int64_t left, int64_t right) {
   const Value &q = c.in(0), k = Cache(c, c.in(1)), v = Cache(c, c.in(2));
   const bool bounded = right >= 0 && !causal;

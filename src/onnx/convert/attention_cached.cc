@@ -1,5 +1,5 @@
-// Attention to caches that have room for more tokens than there are. Plans take the number of tokens
-// from arrays when they run, so one plan serves all steps of a decoder.
+// Attention to caches that have room for more tokens than there are. Plans take the number of
+// tokens from arrays when they run, so one plan serves all steps of a decoder.
 #include <algorithm>
 #include <cmath>
 
