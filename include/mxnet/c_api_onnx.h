@@ -53,7 +53,8 @@ MXNET_C_DLL int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const cha
                                OnnxValueHandle** outputs);
 /* MXOnnxModelRun with arrays of the caller for some outputs, by name, which have their shapes and
  * dtypes: plans write there. They may lie on the model's device alone. An array that is an input,
- * too, is written when everything else is computed. */
+ * too, is written in place where the operator that makes the output can do that and reads the input
+ * last (a cache of keys), else when everything else is computed. */
 MXNET_C_DLL int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int num_given,
                                    const char** given_names, NDArrayHandle* given, int* num_outputs, OnnxValueHandle** outputs);
 /* The same computation for inputs of these shapes and dtypes (-1: the model's) as a symbol and its

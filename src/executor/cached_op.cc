@@ -235,8 +235,8 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       MXNET_CHECK_KIND(outputs[i]->shape() == type.shape && outputs[i]->dtype() == type.dtype, Value)
           << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype())
           << "; the result is " << type.shape << ' ' << DTypeName(type.dtype);
-      const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const NDArray* in) { return in->chunk() == outputs[i]->chunk(); });
-      if (shared || outputs[i]->ctx() != where || outputs[i]->storage_type() != type.storage) {
+      if (IsInTheWay(plan, inputs, *outputs[i], plan.output_slot(static_cast<int>(i))) || outputs[i]->ctx() != where ||
+          outputs[i]->storage_type() != type.storage) {
         slot = NDArray::Make(type, where, true);
         copied.emplace_back(slot, outputs[i]);
       } else {
@@ -261,6 +261,23 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     state->wanted = std::move(wanted);
     state->keep_arena = static_alloc_;
     Imperative::Record(CompiledGraphAttrs({shared_from_this(), std::move(state)}), inputs, outputs, "cached_op");
+  }
+
+  /* Would writing the array change an input that is still to be read? */
+  static bool IsInTheWay(const Plan& plan, const std::vector<NDArray*>& inputs, const NDArray& output, int slot) {
+    const auto bytes = [](const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); };
+    const size_t begin = output.byte_offset(), end = begin + bytes(output);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const NDArray& in = *inputs[i];
+      if (in.chunk() != output.chunk()) continue;
+      if (in.is_sparse() || plan.ctx.is_gpu()) return true;
+      const size_t first = in.byte_offset();
+      if (first >= end || first + bytes(in) <= begin) continue;
+      const auto& may = plan.shared_slots;
+      const bool same = first == begin && std::find(may.begin(), may.end(), std::make_pair(static_cast<int>(i), slot)) != may.end();
+      if (!same) return true;
+    }
+    return false;
   }
 
   /* An instance that nobody uses, on `arena` or, without one, on an arena that nobody uses. */

@@ -157,6 +157,10 @@ Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& 
   v.type = value.type;
   v.type.dtype = dtype;
   v.entry = NodeEntry{MakeNode("Cast", {EntryOf(value)}, dict, Unused(name + "_" + DTypeName(dtype))), 0, 0};
+  if (value.dtype() == kFloat16 && dtype == kFloat32) {
+    widened_.emplace(v.entry.node.get(), value);
+    casts_.push_back(v.entry.node);
+  }
   return v;
 }
 

@@ -70,7 +70,22 @@ class GraphBuilder {
   /* A value in the dtype that the model says, where it was widened. */
   Value Narrowed(const Value& value, int declared, const std::string& name) {
     const bool wide = widens_ && value.kind == Value::kTensor && value.dtype() == kFloat32 && declared == kFloat16;
-    return wide ? Converted(value, kFloat16, name) : value;
+    if (!wide) return value;
+    const Value before = BeforeWidening(value);
+    return before.dtype() == kFloat16 ? before : Converted(value, kFloat16, name);
+  }
+  /* The float16 that a value was before Widened made it float32, for operators that read float16
+   * themselves; others as they are. */
+  Value BeforeWidening(const Value& value) const {
+    const auto it = value.known() || value.kind != Value::kTensor ? widened_.end() : widened_.find(value.entry.node.get());
+    return it == widened_.end() ? value : it->second;
+  }
+  /* Whether the number that has this name is at most `bound`, for plans that depend on no more of
+   * it (Call::AtMost). */
+  void PutBound(const std::string& name, int64_t bound, bool holds) { bounds_[{name, bound}] = holds; }
+  const bool* FindBound(const std::string& name, int64_t bound) const {
+    const auto it = bounds_.find({name, bound});
+    return it == bounds_.end() ? nullptr : &it->second;
   }
 
   /* Known contents in another dtype. */
@@ -93,6 +108,9 @@ class GraphBuilder {
   const bool draws_, widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;
+  std::unordered_map<const Node*, Value> widened_;  // by the node of the cast
+  std::vector<NodePtr> casts_;                      // those: no other node may get the address of one that is given up
+  std::map<std::pair<std::string, int64_t>, bool> bounds_;
   std::unordered_map<std::string, int> names_;
 };
 

@@ -64,6 +64,12 @@ int64_t Call::Int(int i) const {
   return Ints(i)[0];
 }
 
+bool Call::AtMost(int i, int64_t bound) const {
+  if (in(i).known()) return Int(i) <= bound;
+  if (const bool* holds = builder_->FindBound(node.inputs[static_cast<size_t>(i)], bound)) return *holds;
+  throw NeedsValue{{i}, bound};
+}
+
 double Call::Float(int i) const {
   if (in(i).size() != 1) Refuse("input " + std::to_string(i) + " has shape " + in(i).shape().str() + "; accepted: one element");
   return Floats(i)[0];

@@ -22,6 +22,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -63,7 +64,8 @@ Value StringsValue(const Shape& shape, std::vector<std::string> strings);
 
 /* Thrown by Call::Known for contents that are computed when the graph runs. */
 struct NeedsValue {
-  std::vector<int> inputs;  // of the node that is being converted
+  std::vector<int> inputs;                      // of the node that is being converted
+  std::optional<int64_t> bound = std::nullopt;  // only whether the number is at most this
 };
 
 /* Where nodes go. One for the time in which one graph is made. */
@@ -97,6 +99,8 @@ class Call {
   std::vector<double> Floats(int i) const;
   int64_t Int(int i) const;  // of one element
   double Float(int i) const;
+  /* Is the integer at most `bound`? A plan that asks so serves all numbers with the same answer. */
+  bool AtMost(int i, int64_t bound) const;
   const std::vector<std::string>& Strings(int i) const;
 
   // ---- attributes: absent ones are `otherwise`; of another type: Error(kValue)

@@ -135,6 +135,16 @@ bool StageBuilder::Demand(const std::string& name) {
   return true;
 }
 
+/* Makes the plan depend on whether a number that is there when the stage starts is at most
+ * `bound`. */
+bool StageBuilder::DemandBound(const std::string& name, int64_t bound) {
+  const auto it = env_.find(name);
+  if (it == env_.end() || it->second.kind != Value::kTensor || !it->second.known() || it->second.size() != 1) return false;
+  stage_->bounds.push_back({name, bound, IntsIn(it->second.array)[0] <= bound});
+  builder_.PutBound(name, bound, stage_->bounds.back().holds);
+  return true;
+}
+
 /* Its results come later: from a plan made for the contents of small values, else from running it
  * on arrays. */
 void StageBuilder::PostponeFor(const NodeProto& node, const std::vector<std::string>& names) {
@@ -187,7 +197,7 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     std::vector<std::string> names;
     for (int i : needs.inputs) {
       const std::string& name = node.inputs[static_cast<size_t>(i)];
-      more = Demand(name) || more;
+      more = (needs.bound ? DemandBound(name, *needs.bound) : Demand(name)) || more;
       names.push_back(name);
     }
     if (more) return false;
@@ -349,8 +359,10 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
   for (auto it = pending->stages.begin(); it != pending->stages.end(); ++it) {
     if ((*it)->types != types) continue;
     same_types = true;
-    const bool fits =
-        std::all_of((*it)->demanded.begin(), (*it)->demanded.end(), [&](const auto& d) { return ContentsOf(env.at(d.first)) == d.second; });
+    const bool fits = std::all_of((*it)->demanded.begin(), (*it)->demanded.end(),
+                                  [&](const auto& d) { return ContentsOf(env.at(d.first)) == d.second; }) &&
+                      std::all_of((*it)->bounds.begin(), (*it)->bounds.end(),
+                                  [&](const auto& b) { return (IntsIn(env.at(b.name).array)[0] <= b.most) == b.holds; });
     if (!fits) continue;
     pending->stages.splice(pending->stages.begin(), pending->stages, it);
     return pending->stages.front();
@@ -450,6 +462,7 @@ static void ExplainPending(const Pending& pending, int depth, std::string* into)
     *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "plan of " + std::to_string(stats.num_nodes) + " nodes in " +
              std::to_string(stats.num_bulks) + " bulks, " + std::to_string(stats.arena_bytes) + " bytes between them";
     for (const auto& d : stage->demanded) *into += ", for the contents of " + d.first;
+    for (const auto& b : stage->bounds) *into += ", for " + b.name + (b.holds ? " <= " : " > ") + Text(b.most);
     *into += '\n';
     for (const NodeProto* n : stage->host)
       *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "then " + n->label() + " (" + n->op + ") on arrays\n";

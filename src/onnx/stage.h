@@ -29,6 +29,12 @@ struct Slot {
 struct Stage {
   std::string types;                                          // of what it was made for
   std::vector<std::pair<std::string, std::string>> demanded;  // names and the contents it was made for
+  struct Bound {
+    std::string name;
+    int64_t most;
+    bool holds;
+  };
+  std::vector<Bound> bounds;  // numbers of which it was enough to know whether they are at most this
   Symbol symbol;
   std::shared_ptr<CachedOp> op;  // null: everything was known
   struct Operand {
@@ -95,6 +101,7 @@ class StageBuilder {
   void Convert(const NodeProto& node);
   bool ConvertOnce(const NodeProto& node);
   bool Demand(const std::string& name);
+  bool DemandBound(const std::string& name, int64_t bound);
   void PostponeFor(const NodeProto& node, const std::vector<std::string>& names);
   bool TakeBranch(const NodeProto& node);
   void ConvertAll();

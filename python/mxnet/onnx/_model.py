@@ -190,7 +190,8 @@ class Model(NotCopied):
             Name to array. Floats become the model's float type, integers its integer type.
         out : dict, optional
             Name of an output to the array that it is written to, of its shape and dtype, without a
-            copy: the caches of a decoder, for example, two of each in turn.
+            copy: the caches of a decoder, for example, two of each in turn. It may be the array of
+            an input; operators that append to a buffer of fixed length then write in place.
 
         Returns
         -------

@@ -115,6 +115,9 @@ class Plan : public PlanSlots, public PlanNodes {
     bool own_random = false;  // draws from numbers set aside for it: some node runs alone
   };
 
+  /* Slots of an input and an output that may be one array of the caller: the node that makes the
+   * output works in place, and is the last to read the input. */
+  std::vector<std::pair<int, int>> shared_slots;
   size_t constant_bytes = 0;
   TensorTypes output_types;
   TensorTypes grad_types;      // by input; unknown where no gradient is wanted

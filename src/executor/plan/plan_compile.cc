@@ -69,6 +69,7 @@ std::shared_ptr<const Plan> Plan::Compile(const PlanRequest& request) {
   plan->forward = MakePhase(*plan, 0, schedule.num_forward, ForwardBulk(task));
   plan->backward = MakePhase(*plan, schedule.num_forward, static_cast<int>(plan->nodes.size()), BackwardBulk(task));
   Describe(task, &graph, plan.get());
+  plan->shared_slots = std::move(places.shared_slots);
   plan->constant_bytes = places.constant_bytes;
   plan->blocks = std::move(places.blocks);
   plan->memory = std::move(places.memory);

@@ -132,6 +132,7 @@ class Placer {
           const EntryPlace& in = entries_[g_.eid(e)];
           entry.in_place = entry.in_place || (in.place == Place::kSlot && in.at == entry.at);
         }
+        if (inplace_wanted) ShareSlot(t, static_cast<int>(out - begin), pairs);
         continue;
       }
       if (IsSparse(info_.types[out].storage)) {
@@ -152,6 +153,22 @@ class Placer {
       const int loop = entry.parts == 1 ? schedule_.data_loop_of[t] : -1;  // that it leaves: written in each of its micro_batches
       made_.blocks.push_back(
           {bytes, loop >= 0 ? Loop(loop).begin : t, std::max(loop >= 0 ? Loop(loop).end - 1 : t, entry.last_read), colour});
+    }
+  }
+
+  /* Whether output o may lie where an input of the caller does. */
+  void ShareSlot(int t, int o, const InplacePairs& pairs) {
+    if (schedule_.data_loop_of[t] >= 0) return;
+    const auto& node = g_.nodes[schedule_.order[t]];
+    const uint32_t out = g_.eid(schedule_.order[t], o);
+    for (const auto& pair : pairs) {
+      if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size())) continue;
+      const uint32_t in = g_.eid(node.inputs[pair.first]);
+      const int reads =
+          static_cast<int>(std::count_if(node.inputs.begin(), node.inputs.end(), [&](const auto& e) { return g_.eid(e) == in; }));
+      if (entries_[in].place == Place::kSlot && entries_[in].last_read == t && reads == 1 &&
+          info_.types[in].shape == info_.types[out].shape && info_.types[in].dtype == info_.types[out].dtype)
+        made_.shared_slots.emplace_back(static_cast<int>(entries_[in].at), static_cast<int>(entries_[out].at));
     }
   }
 

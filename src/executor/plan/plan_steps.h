@@ -90,6 +90,7 @@ struct EntryPlaces {
   std::vector<MemoryBlock> blocks;
   MemoryPlan memory;                              // of `blocks`
   TensorTypes sparse;                             // of the instance's sparse arrays
+  std::vector<std::pair<int, int>> shared_slots;  // Plan::shared_slots
   size_t constant_bytes = 0, unshared_bytes = 0;  // unshared: what the arena's entries would take apart
   int num_inplace = 0;
 };

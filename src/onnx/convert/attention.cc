@@ -127,6 +127,36 @@ Value LengthBias(const Call& c, const Value& lengths, int64_t queries, int64_t k
   return BiasOfMask(c, seen, dtype, kNever);
 }
 
+/* Caches outside of the node, filled to `lengths`: attention that reads no more of them. False: it
+ * has no kernel for that. */
+bool AttendFilled(Call& c, double scale, double softcap, bool causal, int64_t left, int64_t right) {
+  const Value &q = c.in(0), k = Cache(c, c.in(1)), v = Cache(c, c.in(2));
+  const bool bounded = right >= 0 && !causal;
+  if (!c.has(6) || c.has(4) || c.has(5) || c.wants(1) || c.wants(2) || c.wants(3) || q.dtype() != kFloat32 || bounded ||
+      k.dtype() != v.dtype() || k.ndim() != v.ndim() || (k.dtype() != kFloat32 && k.dtype() != kFloat16))
+    return false;
+  CachedAttention a;
+  const Shape &s = q.shape(), &ks = k.shape();
+  const bool flat = q.ndim() == 3;
+  a.heads = flat ? c.Attr("q_num_heads", int64_t{0}) : s[1], a.groups = k.ndim() == 3 ? c.Attr("kv_num_heads", int64_t{0}) : ks[1];
+  const int64_t steps = flat ? s[1] : s[2], keys = k.ndim() == 3 ? ks[1] : ks[2];
+  if (a.heads < 1 || a.groups < 1 || c.in(6).shape() != Shape{s[0]}) return false;
+  if (c.has(3)) {
+    const Value mask = MaskBias(c, c.in(3), keys, kFloat32);
+    if (mask.ndim() < 1 || mask.ndim() > 4) return false;
+    Sizes dims = DimsOf(mask.shape());
+    dims.insert(dims.begin(), static_cast<size_t>(4 - mask.ndim()), 1);
+    a.mask = c.Reshape(mask, Shape(dims));
+  }
+  a.query = flat ? q : JoinHeads(c, q), a.key = k, a.value = v;
+  a.lengths = c.Cast(c.in(6), kInt64);
+  a.starts = AddNumber(c, a.lengths, -static_cast<double>(steps));
+  a.window = left >= 0 ? left + 1 : 0, a.scale = scale, a.softcap = softcap, a.causal = causal;
+  const Value y = AttendCached(c, a);
+  c.Out(0, flat ? y : SplitHeads(c, y, a.heads));
+  return true;
+}
+
 void ConvertAttention(Call& c) {
   const int64_t q_heads = c.Attr("q_num_heads", int64_t{0}), kv_heads = c.Attr("kv_num_heads", int64_t{0});
   const bool causal = c.Attr("is_causal", int64_t{0}) != 0, flat = c.in(0).ndim() == 3;
@@ -138,6 +168,7 @@ void ConvertAttention(Call& c) {
   options.scale = c.Attr("scale", 0.0f), options.softcap = c.Attr("softcap", 0.0f);
   if (c.Attr("softmax_precision", int64_t{0}) != 0) options.softmax_dtype = c.DTypeAttr("softmax_precision", kFloat32);
   for (int i = 0; i < 3; ++i) CheckRank(c, i, 3, 4);
+  if (AttendFilled(c, options.scale, options.softcap, causal, left, right)) return;
   const auto heads = [&](int i, int64_t n) { return c.in(i).ndim() == 3 ? SplitHeads(c, c.in(i), n) : c.in(i); };
   const Value q = heads(0, q_heads);
   Value k = heads(1, kv_heads), v = heads(2, kv_heads);

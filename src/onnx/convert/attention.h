@@ -38,6 +38,22 @@ Value JoinHeads(const Call& c, const Value& x);
 Value Rotate(const Call& c, const Value& x, const Value& cos, const Value& sin, int64_t turned, bool interleaved);
 Value AddBias(const Call& c, const Value& a, const Value& b);  // either may be none
 
+/* Attention to caches that are filled to `lengths` (batch,); the queries (batch, steps, heads x
+ * size) are those from `starts` (batch,) on. */
+struct CachedAttention {
+  Value query, key, value;  // caches (batch, groups, length, size), or (batch, length, groups x size)
+  Value starts, lengths;
+  Value mask, sink;  // of four dimensions, by head; or none
+  int64_t heads = 1, groups = 1;
+  int64_t window = 0;  // of keys, with the query's own; 0: none
+  double scale = 0, softcap = 0;
+  bool causal = true;
+};
+/* (batch, steps, heads x value size) in the dtype of the queries. */
+Value AttendCached(const Call& c, const CachedAttention& a);
+/* The float16 of the file, where the caches are that. */
+Value Cache(const Call& c, const Value& x);
+
 void ConvertMultiHeadAttention(Call& c);
 void ConvertMicrosoftAttention(Call& c);
 void ConvertGroupQueryAttention(Call& c);

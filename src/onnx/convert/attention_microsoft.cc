@@ -97,47 +97,6 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   c.Out(1, Concat(c, {c.Reshape(k, one), c.Reshape(v, one)}, 0));
 }
 
-/* query, key, value, past_key, past_value, seqlens_k (last key of each example),
- * total_sequence_length, cos_cache, sin_cache */
-void ConvertGroupQueryAttention(Call& c) {
-  const int64_t heads = c.Attr("num_heads", int64_t{0}), groups = c.Attr("kv_num_heads", int64_t{0}),
-                window = c.Attr("local_window_size", int64_t{-1});
-  const bool rotary = c.Attr("do_rotary", int64_t{0}) != 0, interleaved = c.Attr("rotary_interleaved", int64_t{0}) != 0;
-  AttentionOptions options;
-  options.scale = c.Attr("scale", 0.0f), options.softcap = c.Attr("softcap", 0.0f);
-  if (c.Attr("smooth_softmax", int64_t{0}) > 0) c.Refuse("attribute smooth_softmax is not 0; accepted is 0");
-  CheckRank(c, 0, 3, 3);
-  if (heads < 1 || groups < 1 || heads % groups)
-    c.Refuse("attributes num_heads and kv_num_heads are " + Text(heads) + " and " + Text(groups));
-  const Value& given = c.in(0);
-  const int64_t batch = given.shape()[0], length = given.shape()[1];
-  const bool packed = !c.has(1);
-  const int64_t size = given.shape()[2] / (packed ? heads + 2 * groups : heads);
-  Value q = packed ? SliceAxis(c, given, 2, 0, heads * size) : given;
-  Value k = packed ? SliceAxis(c, given, 2, heads * size, (heads + groups) * size) : c.in(1);
-  const Value v = packed ? SliceAxis(c, given, 2, (heads + groups) * size, (heads + 2 * groups) * size) : c.in(2);
-  const int64_t past = c.has(3) ? c.in(3).shape()[2] : 0, keys = past + length;
-  const std::vector<int64_t> last = c.Ints(5);
-  for (int64_t n : last)
-    if (n + 1 != keys)
-      c.Refuse("seqlens_k has " + Text(n) + "; accepted is the last of " + Text(keys) + " keys for all examples, without padding");
-  if (rotary) {
-    Sizes places;
-    for (int64_t i = 0; i < length; ++i) places.push_back(past + i);
-    const int64_t half = c.in(7).shape()[1];
-    const auto angles = [&](int i) { return c.Reshape(Take(c, c.in(i), c.IntTensor(places), 0), Shape{1, length, 1, half}); };
-    const Value cos = angles(7), sin = angles(8);
-    q = c.Reshape(Rotate(c, c.Reshape(q, Shape{batch, length, heads, size}), cos, sin, 2 * half, interleaved), q.shape());
-    k = c.Reshape(Rotate(c, c.Reshape(k, Shape{batch, length, groups, size}), cos, sin, 2 * half, interleaved), k.shape());
-  }
-  Value keys_all = SplitHeads(c, k, groups), values_all = SplitHeads(c, v, groups);
-  if (c.has(3)) keys_all = Concat(c, {c.in(3), keys_all}, 2);
-  if (c.has(4)) values_all = Concat(c, {c.in(4), values_all}, 2);
-  const Value bias = WindowBias(c, length, keys, past, window > 0 ? window - 1 : -1, 0, q.dtype());
-  c.Out(0, JoinHeads(c, Attend(c, SplitHeads(c, q, heads), keys_all, values_all, bias, options).y));
-  c.Out(1, keys_all), c.Out(2, values_all);
-}
-
 void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_cache
   CheckRank(c, 0, 3, 4);
   const Value& x = c.in(0);

@@ -1,6 +1,7 @@
 /*
  * Writing at indices.
  */
+#include "onnx/convert/attention.h"
 #include "onnx/convert/index.h"
 #include "onnx/convert/make.h"
 #include "onnx/convert/operands.h"
@@ -117,11 +118,11 @@ void ScatterNd(Call& c) {
 
 /* New entries of a cache, from a place on that each sequence has for itself. */
 void TensorScatter(Call& c) {
-  const Value &cache = c.in(0), &update = c.in(1);
+  SameDTypes(c, {c.in(0), c.in(1)});
+  const Value cache = Cache(c, c.in(0)), update = c.Cast(c.in(1), cache.dtype());
   const int rank = cache.ndim(), axis = c.Axis(c.Attr("axis", static_cast<int64_t>(-2)), rank);
   const std::string mode = c.Attr("mode", "linear");
   if (mode != "linear" && mode != "circular") c.Refuse("mode=" + mode + "; accepted: linear, circular");
-  SameDTypes(c, {cache, update});
   bool fits = update.ndim() == rank && axis > 0;
   for (int i = 0; fits && i < rank; ++i) fits = i == axis ? update.shape()[i] <= cache.shape()[i] : update.shape()[i] == cache.shape()[i];
   if (!fits)

@@ -14,4 +14,5 @@ COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_
                                      "quantize_dynamic", "pair", "table", "mean")},
                      "_fused_pointwise": "test_pointwise_passes.py",
                      "_fused_attention": "test_attention_passes.py",
+                     "_cached_attention": "test_caches_in_place.py", "_cache_append": "test_caches_in_place.py",
                      "_draw_counters": "test_attention_dropout.py"}

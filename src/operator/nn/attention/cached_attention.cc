@@ -1,0 +1,345 @@
+// A decoder's keys and values in buffers that have room for more: new rows are written behind those
+// that are there, in place where the caller lets input and output be one buffer, and attention
+// looks at what is filled alone. So a step takes time for the tokens so far, not for the buffers.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/half.h"
+#include "base/ran.h"
+#include "mxnet/op.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/softmax/softmax_kernels.h"
+#include "operator/record/dtypes.h"
+#include "operator/record/param.h"
+#include "operator/shared/gemm.h"
+#include "operator/shared/on_host.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+// ---- new rows
+
+struct CacheAppendParam : public Parameter<CacheAppendParam> {
+  int64_t room;
+  MXNET_DECLARE_PARAM(CacheAppendParam) {
+    MXNET_FIELD(room).set_default(0).describe("Rows of the result; 0: as many as the cache has. What is behind the cache's is 0.");
+  }
+};
+MXNET_REGISTER_PARAM(CacheAppendParam);
+
+bool AppendShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape &cache = (*in)[0], &rows = (*in)[1];
+  const int64_t room = attrs.get<CacheAppendParam>().room;
+  if (!cache.known() || !rows.known()) return false;
+  MXNET_CHECK_KIND(
+      cache.ndim() == 4 && rows.ndim() == 3 && rows[0] == cache[0] && rows[2] == cache[1] * cache[3] && (room == 0 || room >= cache[2]),
+      Value)
+      << "[_cache_append] cache " << cache << " with room for " << room << " and rows " << rows
+      << "; accepted: (batch, heads, length, size) and (batch, steps, heads x size)";
+  for (int i : {2, 3}) AssignShape(attrs, i == 2 ? "starts" : "lengths", &(*in)[i], Shape{cache[0]});
+  AssignShape(attrs, "output", &(*out)[0], Shape{cache[0], cache[1], room == 0 ? cache[2] : room, cache[3]});
+  return true;
+}
+
+bool AppendType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  for (int i : {2, 3})
+    if ((*in)[i] == kDTypeUnknown) (*in)[i] = kInt64;
+  const int dtype = (*in)[0] != kDTypeUnknown ? (*in)[0] : (*in)[1] != kDTypeUnknown ? (*in)[1] : (*out)[0];
+  if (dtype == kDTypeUnknown) return false;
+  AssignType(attrs, "cache", &(*in)[0], dtype);
+  AssignType(attrs, "rows", &(*in)[1], dtype);
+  AssignType(attrs, "output", &(*out)[0], dtype);
+  return true;
+}
+
+void Append(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const TBlob &cache = args.in[0], &rows = args.in[1], &out = args.out[0];
+  const int64_t batch = cache.shape[0], heads = cache.shape[1], length = cache.shape[2], room = out.shape[2], steps = rows.shape[1];
+  const size_t row = static_cast<size_t>(cache.shape[3]) * DTypeSize(out.dtype);
+  const int64_t *starts = AsInt64(args, args.in[2]), *lengths = AsInt64(args, args.in[3]);
+  for (int64_t b = 0; b < batch; ++b)
+    MXNET_CHECK_KIND(starts[b] >= 0 && std::min(lengths[b], starts[b] + steps) <= room, Index)
+        << "[_cache_append] rows from " << starts[b] << " to " << std::min(lengths[b], starts[b] + steps) << " of example " << b
+        << "; accepted: 0 to " << room;
+  char* const y = static_cast<char*>(out.dptr);
+  const char* const x = static_cast<const char*>(cache.dptr);
+  const char* const added = static_cast<const char*>(rows.dptr);
+  const bool moved = x != y;
+  const int64_t grain = std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, static_cast<int64_t>(row) * (moved ? room : steps)));
+  ParallelFor(batch * heads, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t b = i / heads, h = i % heads;
+      char* const to = y + static_cast<size_t>(i * room) * row;
+      if (moved) {
+        std::memcpy(to, x + static_cast<size_t>(i * length) * row, static_cast<size_t>(length) * row);
+        std::memset(to + static_cast<size_t>(length) * row, 0, static_cast<size_t>(room - length) * row);
+      }
+      for (int64_t s = 0; s < steps && starts[b] + s < lengths[b]; ++s)
+        std::memcpy(to + static_cast<size_t>(starts[b] + s) * row, added + static_cast<size_t>((b * steps + s) * heads + h) * row, row);
+    }
+  });
+}
+
+MXNET_REGISTER_OP(_cache_append)
+    .describe(
+        "cache, of shape (batch, heads, length, size), with new rows (batch, steps, heads x size): those of example b at starts[b] and "
+        "behind it, as many as are before lengths[b].")
+    .set_param<CacheAppendParam>()
+    .set_inputs({"cache", "rows", "starts", "lengths"})
+    .set_dtypes(dtypes::kFloats)
+    .set_inplace([](const Attrs& a) {
+      return a.get<CacheAppendParam>().room == 0 ? std::vector<std::pair<int, int>>{{0, 0}} : std::vector<std::pair<int, int>>{};
+    })
+    .set_infer_shape(AppendShape)
+    .set_infer_type(AppendType)
+    .set_kernel([](KernelArgs& args) { OnHost(args, Append); });
+
+// ---- attention
+
+struct CachedAttentionParam : public Parameter<CachedAttentionParam> {
+  int64_t heads, groups, window;
+  double scale, softcap;
+  bool causal, with_mask, with_sink;
+  MXNET_DECLARE_PARAM(CachedAttentionParam) {
+    MXNET_FIELD(heads).set_lower_bound(1).describe("Heads of the queries.");
+    MXNET_FIELD(groups).set_lower_bound(1).describe("Heads of the keys and values.");
+    MXNET_FIELD(scale).set_default(1).describe("Of the products of queries and keys.");
+    MXNET_FIELD(softcap).set_default(0).describe("Scores s become softcap * tanh(s / softcap); 0: they stay.");
+    MXNET_FIELD(window).set_default(0).describe("A query sees its own key and those before it, so many in all; 0: all.");
+    MXNET_FIELD(causal).set_default(true).describe("No query sees keys behind its own.");
+    MXNET_FIELD(with_mask).set_default(false).describe("mask is added to the scores.");
+    MXNET_FIELD(with_sink).set_default(false).describe("sink, by head, is one more score in each softmax, of a value of 0.");
+  }
+};
+MXNET_REGISTER_PARAM(CachedAttentionParam);
+
+/* How a cache lies: (batch, groups, length, size) or (batch, length, groups x size). */
+struct CacheLies {
+  CacheLies(const Shape& s, int64_t groups)
+      : fits(s.ndim() == 4 ? s[1] == groups : s.ndim() == 3 && s[2] % groups == 0),
+        flat(s.ndim() == 3),
+        length(fits ? s[flat ? 1 : 2] : 0),
+        size(!fits  ? 0
+             : flat ? s[2] / groups
+                    : s[3]),
+        row(flat ? size * groups : size),
+        group(flat ? size : size * length),
+        example(groups * size * length) {}
+  bool fits, flat;
+  int64_t length, size;         // of a group
+  int64_t row, group, example;  // elements from one to the next
+};
+
+bool AttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<CachedAttentionParam>();
+  const Shape &q = (*in)[0], &k = (*in)[1], &v = (*in)[2];
+  if (!q.known() || !k.known() || !v.known()) return false;
+  const CacheLies keys(k, p.groups), values(v, p.groups);
+  MXNET_CHECK_KIND(q.ndim() == 3 && keys.fits && values.fits && k[0] == q[0] && v[0] == q[0] && keys.length == values.length &&
+                       p.heads % p.groups == 0 && q[2] == p.heads * keys.size,
+                   Value)
+      << "[_cached_attention] query " << q << ", key " << k << ", value " << v << " with " << p.heads << " heads in " << p.groups
+      << " groups; accepted: query (batch, steps, heads x size), key and value (batch, groups, length, size) or (batch, length, groups x "
+         "size)";
+  for (int i : {3, 4}) AssignShape(attrs, i == 3 ? "starts" : "lengths", &(*in)[i], Shape{q[0]});
+  if (p.with_mask) {
+    const Shape& m = (*in)[5];
+    if (!m.known()) return false;
+    MXNET_CHECK_KIND(m.ndim() == 4 && (m[0] == 1 || m[0] == q[0]) && (m[1] == 1 || m[1] == p.heads) && (m[2] == 1 || m[2] == q[1]), Value)
+        << "[_cached_attention] mask " << m << "; accepted: (batch, heads, steps, columns), all but the last may be 1";
+  }
+  if (p.with_sink) AssignShape(attrs, "sink", &(*in)[5 + p.with_mask], Shape{p.heads});
+  AssignShape(attrs, "output", &(*out)[0], Shape{q[0], q[1], p.heads * values.size});
+  return true;
+}
+
+bool AttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& p = attrs.get<CachedAttentionParam>();
+  for (int i : {1, 2})
+    if ((*in)[i] == kDTypeUnknown) (*in)[i] = kFloat32;
+  for (int i : {3, 4})
+    if ((*in)[i] == kDTypeUnknown) (*in)[i] = kInt64;
+  AssignType(attrs, "query", &(*in)[0], kFloat32);
+  for (int i = 5; i < 5 + p.with_mask + p.with_sink; ++i) AssignType(attrs, "mask", &(*in)[i], kFloat32);
+  AssignType(attrs, "output", &(*out)[0], kFloat32);
+  return true;
+}
+
+constexpr int64_t kScores = 128 << 10;  // elements of a block of scores
+constexpr int64_t kHalfRows = 128;      // of a 16-bit cache, widened at a time
+
+class CachedHeads {
+ public:
+  explicit CachedHeads(KernelArgs& args)
+      : p_(args.param<CachedAttentionParam>()),
+        q_(args.in[0].data<float>()),
+        y_(args.out[0].data<float>()),
+        keys_{args.in[1], CacheLies(args.in[1].shape, p_.groups)},
+        values_{args.in[2], CacheLies(args.in[2].shape, p_.groups)},
+        batch_(args.in[0].shape[0]),
+        steps_(args.in[0].shape[1]),
+        shared_(p_.heads / p_.groups),
+        together_(steps_ == 1 ? shared_ : 1),
+        block_(std::max<int64_t>(1, std::min(steps_, kScores / std::max<int64_t>(1, keys_.lies.length)))),
+        blocks_((steps_ + block_ - 1) / block_),
+        starts_(AsInt64(args, args.in[3])),
+        lengths_(AsInt64(args, args.in[4])) {
+    if (p_.with_mask) mask_ = &args.in[5];
+    if (p_.with_sink) sink_ = args.in[5 + p_.with_mask].data<float>();
+    const int64_t most = mask_ ? std::min(keys_.lies.length, mask_->shape[3]) : keys_.lies.length;
+    for (int64_t b = 0; b < batch_; ++b)
+      MXNET_CHECK_KIND(lengths_[b] <= most, Index)
+          << "[_cached_attention] length " << lengths_[b] << " of example " << b << "; accepted: at most " << most;
+  }
+
+  int64_t Items() const { return batch_ * p_.heads / together_ * blocks_; }
+  int64_t Work() const { return block_ * together_ * keys_.lies.length * (keys_.lies.size + values_.lies.size); }
+
+  void Run(int64_t item, std::vector<float>* memory) const {
+    const int64_t at = item / blocks_, first = item % blocks_ * block_, n = std::min(block_, steps_ - first);
+    const int64_t each = p_.heads / together_, b = at / each, head = at % each * together_;
+    const int64_t rows = together_ > 1 ? together_ : n, size = keys_.lies.size, value_size = values_.lies.size;
+    float* y = y_ + ((b * steps_ + first) * p_.heads + head) * value_size;
+    const int64_t y_row = together_ > 1 ? value_size : p_.heads * value_size;
+    int64_t begin = keys_.lies.length, end = 0;
+    for (int64_t s = first; s < first + n; ++s) begin = std::min(begin, From(b, s)), end = std::max(end, To(b, s));
+    if (begin >= end) {
+      for (int64_t i = 0; i < rows; ++i) std::fill_n(y + i * y_row, value_size, 0.f);
+      return;
+    }
+    const int64_t columns = end - begin, line = columns + (sink_ ? 1 : 0);
+    memory->resize(static_cast<size_t>(rows * line + (IsHalf(keys_.blob.dtype) ? kHalfRows * std::max(size, value_size) : 0)));
+    float *const scores = memory->data() + (sink_ ? 1 : 0), *const wide = memory->data() + rows * line;
+    const float* q = q_ + ((b * steps_ + first) * p_.heads + head) * size;
+    const int64_t q_row = together_ > 1 ? size : p_.heads * size, group = head / shared_;
+    Pieces(keys_, b, group, begin, end, wide, [&](int64_t from, int64_t count, const float* keys, int64_t row) {
+      Gemm(false, true, rows, count, size, static_cast<float>(p_.scale), q, q_row, keys, row, 0.f, scores + from, line);
+    });
+    for (int64_t i = 0; i < rows; ++i)
+      Softmax(b, head + (together_ > 1 ? i : 0), together_ > 1 ? first : first + i, begin, columns, scores + i * line);
+    Pieces(values_, b, group, begin, end, wide, [&](int64_t from, int64_t count, const float* values, int64_t row) {
+      Gemm(false, false, rows, value_size, count, 1.f, scores + from, line, values, row, from ? 1.f : 0.f, y, y_row);
+    });
+  }
+
+ private:
+  struct Part {
+    const TBlob& blob;
+    CacheLies lies;
+  };
+  /* Which keys query s of example b sees. */
+  int64_t To(int64_t b, int64_t s) const {
+    return std::max<int64_t>(0, p_.causal ? std::min(lengths_[b], starts_[b] + s + 1) : lengths_[b]);
+  }
+  int64_t From(int64_t b, int64_t s) const { return p_.window > 0 ? std::max<int64_t>(0, starts_[b] + s + 1 - p_.window) : 0; }
+
+  /* Keys or values [begin, end) of a group in float32, from `begin` on. */
+  template <typename F>
+  static void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) {
+    const CacheLies& lies = cache.lies;
+    const int64_t at = example * lies.example + group * lies.group + begin * lies.row;
+    if (cache.blob.dtype == kFloat32) return f(int64_t{0}, end - begin, cache.blob.data<const float>() + at, lies.row);
+    for (int64_t from = 0; from < end - begin; from += kHalfRows) {
+      const int64_t count = std::min(kHalfRows, end - begin - from);
+      const float16* const x = cache.blob.data<const float16>() + at + from * lies.row;
+      if (!lies.flat) HalfToFloat(x, wide, count * lies.size);
+      for (int64_t i = 0; lies.flat && i < count; ++i) HalfToFloat(x + i * lies.row, wide + i * lies.size, lies.size);
+      f(from, count, wide, lies.size);
+    }
+  }
+
+  /* Scores of one query and keys [begin, begin + columns) become weights. */
+  void Softmax(int64_t b, int64_t head, int64_t s, int64_t begin, int64_t columns, float* scores) const {
+    const int64_t from = std::min(columns, std::max<int64_t>(0, From(b, s) - begin)),
+                  to = std::max(from, std::min(columns, To(b, s) - begin));
+    std::fill_n(scores, from, 0.f);
+    std::fill(scores + to, scores + columns, 0.f);
+    if (p_.softcap > 0) {
+      const float cap = static_cast<float>(p_.softcap);
+      for (int64_t j = from; j < to; ++j) scores[j] = cap * std::tanh(scores[j] / cap);
+    }
+    bool any = from < to;
+    if (mask_) {
+      const Shape& m = mask_->shape;
+      const float* add =
+          mask_->data<float>() + (((m[0] > 1 ? b : 0) * m[1] + (m[1] > 1 ? head : 0)) * m[2] + (m[2] > 1 ? s : 0)) * m[3] + begin;
+      any = false;
+      for (int64_t j = from; j < to; ++j) any |= (scores[j] += add[j]) != -std::numeric_limits<float>::infinity();
+    }
+    if (!any) {
+      std::fill_n(scores + from, to - from, 0.f);
+      return;
+    }
+    // the sink's place is the one before the first score
+    float* const x = scores + from - (sink_ ? 1 : 0);
+    const float kept = *x;
+    if (sink_) *x = sink_[head];
+    SoftmaxCall call;
+    call.length = scores + to - x;
+    call.safe = false;
+    MXNET_CPU_CALL(SoftmaxForward)(call, kFloat32, x, x, 0, 1);
+    if (sink_) *x = from > 0 ? 0.f : kept;
+  }
+
+  const CachedAttentionParam& p_;
+  const float* const q_;
+  float* const y_;
+  const Part keys_, values_;
+  const int64_t batch_, steps_;
+  const int64_t shared_, together_;  // heads of a group; those that are rows of one product, where there is one step
+  const int64_t block_, blocks_;     // queries at a time
+  const int64_t *const starts_, *const lengths_;
+  const TBlob* mask_ = nullptr;
+  const float* sink_ = nullptr;
+};
+
+void Attention(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  for (int i : {1, 2})
+    MXNET_CHECK_KIND(args.in[i].dtype == args.in[1].dtype && (args.in[i].dtype == kFloat32 || args.in[i].dtype == kFloat16), Type)
+        << "[_cached_attention] keys and values of " << DTypeName(args.in[1].dtype) << " and " << DTypeName(args.in[2].dtype)
+        << "; accepted: float32, float16";
+  Ran("attention to a cache", RanAt::kNone);
+  const CachedHeads heads(args);
+  const int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, heads.Work()));
+  ParallelFor(heads.Items(), grain, [&](int64_t begin, int64_t end) {
+    static thread_local std::vector<float> memory;
+    for (int64_t item = begin; item < end; ++item) heads.Run(item, &memory);
+  });
+}
+
+MXNET_REGISTER_OP(_cached_attention)
+    .describe(
+        "softmax(scale * query key^T) value for queries (batch, steps, heads x size) and keys and values of float32 or float16, "
+        "(batch, groups, length, size) or (batch, length, groups x size), of which example b has filled the first lengths[b]; its queries "
+        "are those from place starts[b] on. Heads "
+        "share the keys of a group. A query that sees no key gives 0.")
+    .set_param<CachedAttentionParam>()
+    .set_inputs({"query", "key", "value", "starts", "lengths", "mask", "sink"},
+                [](const Attrs& a) {
+                  const auto& p = a.get<CachedAttentionParam>();
+                  return 5 + p.with_mask + p.with_sink;
+                })
+    .set_list_inputs([](const Attrs& a) {
+      const auto& p = a.get<CachedAttentionParam>();
+      std::vector<std::string> names = {"query", "key", "value", "starts", "lengths"};
+      if (p.with_mask) names.push_back("mask");
+      if (p.with_sink) names.push_back("sink");
+      return names;
+    })
+    .set_dtypes({kFloat32})
+    .set_infer_shape(AttentionShape)
+    .set_infer_type(AttentionType)
+    .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) {
+      return 4.0 * static_cast<double>(in[0].Size()) * static_cast<double>(in[1].shape[in[1].shape.ndim() - 2]);
+    })
+    .set_kernel([](KernelArgs& args) { OnHost(args, Attention); });
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,189 @@
+"""Steps of a decoder whose keys and values stay in buffers of the caller."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from import_checks import MICROSOFT, model, node, onnx, theirs
+
+reference = pytest.importorskip("onnx.reference")
+
+_HEADS, _GROUPS, _SIZE = 4, 2, 16
+_INPUTS = ["q", "k", "v", "pk", "pv", "l", "t", "cos", "sin", "places", "bias", "sink", "", "", "",
+           "", "rows"]
+
+
+def _typed(data, dtype):
+    made = onnx.load_from_string(data)
+    for output in made.graph.output:
+        output.type.tensor_type.elem_type = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    return made.SerializeToString()
+
+
+def _group(steps=1, tokens=(9,), room=24, dtype="float32", packed=False, total=None, rotary=True,
+           extra=(), **attrs):
+    """A model of one GroupQueryAttention and its feeds; tokens are those after the step."""
+    rng = np.random.default_rng(3)
+    batch = len(tokens)
+
+    def floats(*shape):
+        return rng.standard_normal(shape).astype(dtype)
+
+    both = (_HEADS + 2 * _GROUPS) * _SIZE
+    feeds = {"q": floats(batch, steps, both if packed else _HEADS * _SIZE)}
+    if not packed:
+        feeds.update(k=floats(batch, steps, _GROUPS * _SIZE), v=floats(batch, steps, _GROUPS * _SIZE))
+    feeds.update(pk=floats(batch, _GROUPS, room, _SIZE), pv=floats(batch, _GROUPS, room, _SIZE),
+                 l=np.array(tokens, np.int32) - 1, t=np.array(total or max(tokens), np.int32))
+    if rotary:
+        feeds.update(cos=floats(32, _SIZE // 2), sin=floats(32, _SIZE // 2))
+    more = {"places": np.arange(steps)[None] + np.array(tokens)[:, None] - steps,
+            "bias": floats(1, _HEADS, steps, total or max(tokens)), "sink": floats(_HEADS),
+            "rows": np.full(batch, steps, np.int32)}
+    feeds.update({name: more[name] for name in extra})
+    names = [name if name in feeds else "" for name in _INPUTS]
+    while not names[-1]:
+        names.pop()
+    made = node("GroupQueryAttention", names, ["y", "y_k", "y_v"], num_heads=_HEADS,
+                kv_num_heads=_GROUPS, do_rotary=int(rotary), **attrs, **MICROSOFT)
+    return _typed(model([made], feeds, {}), dtype), feeds
+
+
+def _arrays(feeds):
+    return {name: mx.nd.array(a, dtype=a.dtype) for name, a in feeds.items()}
+
+
+_CASES = [{}, {"tokens": (9, 4)}, {"dtype": "float16"}, {"packed": True}, {"rotary_interleaved": 1},
+          {"local_window_size": 5}, {"softcap": 3.0}, {"smooth_softmax": 1}, {"scale": 0.3},
+          {"extra": ("places",)}, {"extra": ("bias",)}, {"extra": ("sink",)}, {"total": 24},
+          {"steps": 6, "tokens": (6, 3)}, {"steps": 4, "tokens": (13,), "local_window_size": 6},
+          {"steps": 3, "tokens": (5, 8), "extra": ("rows",)}, {"rotary": False, "causal": 1},
+          {"steps": 5, "tokens": (5,), "extra": ("sink",), "dtype": "float16"}]
+
+
+@pytest.mark.parametrize("case", _CASES, ids=str)
+def test_grouped_attention_in_the_callers_cache(case):
+    data, feeds = _group(**case)
+    want = theirs(data, feeds)
+    arrays = _arrays(feeds)
+    results = mx.onnx.load(data).run(arrays, out={"y_k": arrays["pk"], "y_v": arrays["pv"]})
+    assert results["y_k"] is arrays["pk"]
+    got = [results["y"].asnumpy(), arrays["pk"].asnumpy(), arrays["pv"].asnumpy()]
+    tolerance = 5e-3 if case.get("dtype") == "float16" else 1e-5
+    for example, tokens in enumerate(case.get("tokens", (9,))):
+        steps = min(case.get("steps", 1), tokens)
+        for a, b, end in zip(want, got, [np.s_[:steps]] + 2 * [np.s_[:, :tokens]]):
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(b[example][end], a[example][end], tolerance, tolerance)
+    # what is behind the tokens stays as it was
+    first = feeds["pk"][0, :, case.get("tokens", (9,))[0]:]
+    np.testing.assert_array_equal(got[1][0, :, case.get("tokens", (9,))[0]:], first)
+
+
+def _extra_bytes(run):
+    """What a call takes beside what was there before, in the pool of the CPU."""
+    mx.nd.waitall()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().peak_used_bytes
+    kept = run()
+    mx.nd.waitall()
+    del kept
+    return mx.storage.stats().peak_used_bytes - before
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_no_cache_is_copied(dtype):
+    data, feeds = _group(room=32768, dtype=dtype)
+    net, arrays = mx.onnx.load(data), _arrays(feeds)
+    out = {"y_k": arrays["pk"], "y_v": arrays["pv"]}
+    net.run(arrays, out=out)
+    buffer = feeds["pk"].nbytes
+    assert _extra_bytes(lambda: net.run(arrays, out=out)) < buffer // 20
+    assert _extra_bytes(lambda: net.run(arrays)) >= 2 * buffer
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_scattered_caches(dtype):
+    """TensorScatter, and Attention that is told how much is filled."""
+    rng = np.random.default_rng(0)
+
+    def run(room, compare):
+        feeds = {name: rng.standard_normal(shape).astype(dtype) for name, shape in
+                 {"q": (2, 4, 2, 8), "pk": (2, 2, room, 8), "pv": (2, 2, room, 8),
+                  "k": (2, 2, 2, 8), "v": (2, 2, 2, 8)}.items()}
+        feeds.update(at=np.array([3, 7]), n=np.array([5, 9]))
+        nodes = [node("TensorScatter", ["pk", "k", "at"], ["y_k"], axis=2),
+                 node("TensorScatter", ["pv", "v", "at"], ["y_v"], axis=2),
+                 node("Attention", ["q", "y_k", "y_v", "", "", "", "n"], ["y"], is_causal=1)]
+        data = _typed(model(nodes, feeds, {}, opset=24), dtype)
+        net, arrays = mx.onnx.load(data), _arrays(feeds)
+        out = {"y_k": arrays["pk"], "y_v": arrays["pv"]}
+        results = net.run(arrays, out=out)
+        if compare:
+            evaluator = reference.ReferenceEvaluator(onnx.load_from_string(data))
+            want = dict(zip(("y_k", "y_v", "y"), evaluator.run(["y_k", "y_v", "y"], feeds)))
+            for name, array in {**out, "y": results["y"]}.items():
+                assert array.asnumpy().dtype == want[name].dtype
+                np.testing.assert_allclose(array.asnumpy(), want[name], 3e-3, 3e-3)
+        return _extra_bytes(lambda: net.run(arrays, out=out)), feeds["pk"].nbytes
+
+    run(12, True)
+    extra, buffer = run(32768, False)
+    assert extra < buffer // 20
+
+
+def test_one_plan_serves_all_steps():
+    """The number of tokens is no part of a plan, but that they fit into the buffer."""
+    net = None
+    for tokens in range(2, 24):
+        data, feeds = _group(tokens=(tokens,))
+        net = net or mx.onnx.load(data)
+        arrays = _arrays(feeds)
+        y = net.run(arrays, out={"y_k": arrays["pk"], "y_v": arrays["pv"]})["y"]
+        np.testing.assert_allclose(y.asnumpy(), theirs(data, feeds)[0], 1e-5, 1e-5)
+    plans = net.explain()
+    assert plans.count("plan of") == 1
+    assert "t <= 24" in plans
+
+
+def test_a_cache_that_grows():
+    data, feeds = _group(room=8, tokens=(9,))
+    got = mx.onnx.load(data)(**feeds)
+    assert got[1].shape == (1, _GROUPS, 9, _SIZE)
+    for a, b in zip(theirs(data, feeds), got):
+        np.testing.assert_allclose(b.asnumpy(), a, 1e-5, 1e-5)
+
+
+def test_caches_that_change_places():
+    """Outputs in the array of another input are written when all is read."""
+    data, feeds = _group()
+    arrays = _arrays(feeds)
+    want = theirs(data, feeds)
+    got = mx.onnx.load(data).run(arrays, out={"y_k": arrays["pv"], "y_v": arrays["pk"]})
+    np.testing.assert_allclose(got["y"].asnumpy(), want[0], 1e-5, 1e-5)
+    np.testing.assert_allclose(arrays["pv"].asnumpy()[:, :, :9], want[1][:, :, :9], 1e-5, 1e-5)
+    np.testing.assert_allclose(arrays["pk"].asnumpy()[:, :, :9], want[2][:, :, :9], 1e-5, 1e-5)
+
+
+def test_an_input_that_is_read_later_keeps_its_contents():
+    x = np.arange(6, dtype="float32")
+    data = model([node("TensorScatter", ["x", "u", "at"], ["y"], axis=1),
+                  node("Add", ["y", "x"], ["y_sum"])],
+                 {"x": x[None], "u": np.ones((1, 2), "float32")}, {"at": np.array([1])}, opset=24)
+    array = mx.nd.array(x[None])
+    got = mx.onnx.load(data).run({"x": array, "u": np.ones((1, 2), "float32")}, out={"y": array})
+    assert array.asnumpy().tolist() == [[0, 1, 1, 3, 4, 5]]
+    assert got["y_sum"].asnumpy().tolist() == [[0, 2, 3, 6, 8, 10]]
+
+
+def test_more_tokens_than_the_buffer_has():
+    data, feeds = _group(tokens=(30,), total=24)
+    with pytest.raises(mx.MXNetError, match=r"_cache_append.* rows from 29 to 30.*accepted: 0 to 24"):
+        mx.onnx.load(data)(**feeds)[0].asnumpy()
+
+
+@pytest.mark.parametrize("attribute", [{"sliding_window_cache": 1, "local_window_size": 5},
+                                       {"k_quant_type": "PER_TENSOR"}, {"qk_output": 1}])
+def test_what_grouped_attention_refuses(attribute):
+    data, feeds = _group(**attribute)
+    with pytest.raises(mx.MXNetError, match="accepted is"):
+        mx.onnx.load(data)(**feeds)
