@@ -87,14 +87,16 @@ Value NotNegative(const Call& c, const Value& indices, int64_t size) {
 void MoveElements(Call& c, Converter convert) {
   std::vector<Value> inputs = c.inputs();
   std::vector<std::string> strings;
+  bool any = false;  // also arrays without elements
   for (Value& v : inputs) {
     if (v.kind != Value::kStrings) continue;
+    any = true;
     std::vector<int64_t> numbers(v.strings->size());
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(strings.size() + i);
     strings.insert(strings.end(), v.strings->begin(), v.strings->end());
     v = c.Tensor(v.shape(), kInt64, numbers.data());
   }
-  if (strings.empty()) return convert(c);
+  if (!any) return convert(c);
   for (int i = 0; i < c.num_inputs(); ++i)
     if (c.has(i) && c.in(i).kind == Value::kTensor) c.Known(i);  // indices, and conditions
   Call inner(c.node, c.opset, c.argument, std::move(inputs), c.builder());

@@ -23,6 +23,12 @@ void Unary(Call& c) {
   c.Out(c.Op(c.argument, {c.in(0)}));
 }
 
+/* NaN has no sign: it stays, where sign of this library gives 0. */
+void Sign(Call& c) {
+  const Value &x = c.in(0), sign = c.Op("_npi_sign", {x});
+  c.Out(IsFloating(x.dtype()) ? c.Op("_npi_where", {c.Op("_npi_isnan", {x}), x, sign}) : sign);
+}
+
 void FloatUnary(Call& c) {
   CheckFloats(c, c.in(0));
   Unary(c);
@@ -225,7 +231,7 @@ Rules MakeRules() {
   Rules rules = {
       {"", "Abs", 1, kNewest, Unary, "_npi_absolute"},
       {"", "Neg", 1, kNewest, Unary, "_npi_negative"},
-      {"", "Sign", 9, kNewest, Unary, "_npi_sign"},
+      {"", "Sign", 9, kNewest, Sign, nullptr},
       {"", "Floor", 1, kNewest, FloatUnary, "_npi_floor"},
       {"", "Ceil", 1, kNewest, FloatUnary, "_npi_ceil"},
       {"", "Round", 11, kNewest, Round, nullptr},

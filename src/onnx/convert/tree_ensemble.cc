@@ -156,8 +156,19 @@ std::vector<double> Numbers(const Call& c, const char* name) {
   return NumbersOf(Value(tensor->array));
 }
 
+/* A leaf may have several weights for a target. Where there is one target the first counts: so does
+ * ONNX Runtime, and skl2onnx repeats the weights of leaves, by which it finds their numbers. */
+void AddWeight(Ensemble* e, size_t at, double weight) {
+  double& has = e->weights[at];
+  if (!e->weighs[at])
+    has = weight;
+  else if (e->targets > 1)
+    has = e->aggregate == 2 ? std::min(has, weight) : e->aggregate == 3 ? std::max(has, weight) : has + weight;
+  e->weighs[at] = 1;
+}
+
 /* Nodes by (tree, node), as opsets before 5 write them; names of weights begin with `first`. */
-Ensemble ReadNodes(const Call& c, const std::string& first) {
+Ensemble ReadNodes(const Call& c, const std::string& first, int aggregate) {
   Ensemble e;
   const auto ints = [&](const std::string& name) { return c.Attr(name.c_str(), std::vector<int64_t>{}); };
   const auto tree = ints("nodes_treeids"), id = ints("nodes_nodeids"), feature = ints("nodes_featureids");
@@ -199,10 +210,10 @@ Ensemble ReadNodes(const Call& c, const std::string& first) {
   e.targets = std::max(e.targets, c.Attr("n_targets", int64_t{1}));
   if (e.targets > (int64_t{1} << 28) / static_cast<int64_t>(count)) c.Refuse("there are " + Text(e.targets) + " targets");
   e.weights.assign(count * static_cast<size_t>(e.targets), 0), e.weighs.assign(e.weights.size(), 0);
+  e.aggregate = aggregate;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (w_target[i] < 0) c.Refuse("target " + Text(w_target[i]) + " is not there");
-    const size_t at = static_cast<size_t>(find(w_tree[i], w_node[i]) * e.targets + w_target[i]);
-    e.weights[at] += weights[i], e.weighs[at] = 1;
+    AddWeight(&e, static_cast<size_t>(find(w_tree[i], w_node[i]) * e.targets + w_target[i]), weights[i]);
   }
   e.base = Numbers(c, "base_values");
   return e;
@@ -239,7 +250,7 @@ void ConvertTreeClassifier(Call& c) {
   const Value x = Features(c, 0);
   const int64_t classes = labels.size();
   const auto packed = Once(c, x.dtype(), NamesOfNodes("class"), [&] {
-    Ensemble e = ReadNodes(c, "class");
+    Ensemble e = ReadNodes(c, "class", 0);
     const std::vector<int64_t> ids = c.Attr("class_ids", std::vector<int64_t>{});
     const bool one = classes == 2 && !ids.empty() && std::all_of(ids.begin(), ids.end(), [&](int64_t i) { return i == ids[0]; });
     const bool positive = std::all_of(e.weights.begin(), e.weights.end(), [](double w) { return w >= 0; });
@@ -274,9 +285,8 @@ void ConvertTreeRegressor(Call& c) {
   const Post post = ReadPost(c);
   const Value x = Features(c, 0);
   const auto packed = Once(c, x.dtype(), NamesOfNodes("target"), [&] {
-    Ensemble e = ReadNodes(c, "target");
-    e.aggregate = OneOf(c, "aggregate_function", c.Attr("aggregate_function", "SUM"), {"SUM", "AVERAGE", "MIN", "MAX"});
-    return Pack(c, e, x.dtype());
+    const int aggregate = OneOf(c, "aggregate_function", c.Attr("aggregate_function", "SUM"), {"SUM", "AVERAGE", "MIN", "MAX"});
+    return Pack(c, ReadNodes(c, "target", aggregate), x.dtype());
   });
   c.Out(c.Cast(Transformed(c, Scores(c, *packed, x), post), kFloat32));
 }

@@ -88,7 +88,10 @@ void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_
       out[j] = in ? (kLog ? shifted : e) : T(0);
     }
   }
-  for (int64_t j = 0; j < width; ++j) sum[j] = kLog ? std::log(sum[j]) : sum[j] > Sum(0) || sum[j] != sum[j] ? Sum(1) / sum[j] : Sum(0);
+  for (int64_t j = 0; j < width; ++j) {  // columns that are masked are 0, columns of -inf NaN
+    const bool divide = kAll || sum[j] > Sum(0) || sum[j] != sum[j];
+    sum[j] = kLog ? std::log(sum[j]) : divide ? Sum(1) / sum[j] : Sum(0);
+  }
   for (int64_t i = 0; i < c.length; ++i) {
     T* out = y + i * c.inner;
 #pragma omp simd
