@@ -1,0 +1,330 @@
+#include "operator/quantized_fused/packed_layer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/ran.h"
+#include "base/threads/omp.h"
+#include "operator/matrix/move_cpu.h"
+#include "operator/nn/common/kept_weights.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/quantized/bytes.h"
+#include "operator/quantized/quantized.h"
+#include "operator/quantized_fused/integer_result.h"
+#include "operator/quantized_fused/packed_kernels.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+constexpr int64_t kRoom = 65536;                     // numbers of 16 bits of a block of rows
+constexpr int64_t kLeastRows = 12, kMostRows = 96;   // of a block
+constexpr int64_t kTogether = 4;                     // panels whose sums are finished together
+constexpr int64_t kColumns = kTogether * kWideColumns;
+constexpr int64_t kMostTaps = 1024;
+
+/* A layer whose images and result have their channels beside each other. */
+struct Layer {
+  const nn::ConvDims& d;
+  const char* src;
+  bool is_unsigned, depthwise;
+  int src_zero;
+  int64_t groups, per_group, filters, deep;  // filters and channels of a group, numbers of a sum
+  int64_t pairs, panels, pitch;              // of a group; pitch: of widened rows
+  const int8_t* packed = nullptr;
+  SumsFinish finish;
+  const char* addend = nullptr;
+  char* dst = nullptr;
+  int64_t size = 1;  // of an element of the result
+  int64_t GroupBytes() const { return panels * WidePanelBytes(deep); }
+};
+
+// ---- packing
+
+/* Filters of a group into its panels. Windows: their places, and the channels of each. */
+void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
+  const int64_t places = l.d.KernelSize();
+  std::memset(to, 0, static_cast<size_t>(l.GroupBytes()));
+  for (int64_t f = 0; f < l.filters; ++f) {
+    int8_t* panel = to + f / kWideColumns * l.pairs * 2 * kWideColumns + f % kWideColumns * 2;
+    for (int64_t c = 0; c < l.per_group; ++c)
+      for (int64_t p = 0; p < places; ++p) {
+        const int64_t k = p * l.per_group + c;
+        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + c * places + p];
+      }
+  }
+}
+
+const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
+  constexpr uint64_t kForm = 0x62797465;
+  const void* weights = call.layer.weight.ptr;
+  const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
+  return reinterpret_cast<const int8_t*>(nn::KeptWeights(args, call.weight_input, weights, kForm + l.depthwise, words, [&](float* to) {
+    ParallelFor(l.groups, std::max<int64_t>(1, 65536 / l.GroupBytes()), [&](int64_t b, int64_t e) {
+      for (int64_t g = b; g < e; ++g)
+        PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
+    });
+  }));
+}
+
+// ---- what becomes of the sums
+
+/* A value for each filter. */
+const float* ForEach(KernelArgs& args, const float* given, float otherwise, int64_t n) {
+  if (given) return given;
+  float* made = nn::Workspace<float>(args, n);
+  std::fill_n(made, n, otherwise);
+  return made;
+}
+
+void SetLimits(int dtype, int zero, Division* d) {
+  const ByteLimits limits = LimitsOf(dtype);
+  d->low = limits.low - static_cast<float>(zero), d->high = limits.high - static_cast<float>(zero);
+}
+
+SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const int64_t filters = layer.dims.filters;
+  SumsFinish f;
+  f.out_type = layer.dst_type;
+  if (call.zeros.filters && call.zeros.one) {
+    int32_t* zeros = nn::Workspace<int32_t>(args, filters);
+    std::fill_n(zeros, filters, call.zeros.filters[0]);
+    f.zeros = zeros;
+  } else {
+    f.zeros = call.zeros.filters;
+  }
+  if (f.out_type == kInt32) return f;
+  f.scales = ForEach(args, layer.scales, layer.scale, filters);
+  f.bias = ForEach(args, layer.bias, 0, filters);
+  f.bias_last = layer.bias_last;
+  if (layer.between) {
+    f.between = true;
+    f.rounding.SetStep(layer.between->step);
+    SetLimits(layer.between->dtype, layer.between->zero, &f.rounding);
+  }
+  f.addend_type = layer.addend_type, f.addend_step = layer.addend_step, f.addend_zero = static_cast<float>(layer.addend_zero);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  f.low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity;
+  f.high = layer.cuts && !layer.relu ? layer.high : kInfinity;
+  if (f.out_type == kFloat32) return f;
+  f.result.SetStep(layer.dst_step);
+  SetLimits(f.out_type, layer.dst_zero, &f.result);
+  f.zero = layer.dst_zero;
+  return f;
+}
+
+void Finish(const Layer& l, const int32_t* sums, int32_t row_sum, int64_t row, int64_t filter, int64_t n) {
+  const int64_t at = (row * l.d.filters + filter) * l.size;
+  MXNET_CPU_CALL(FinishSums)(l.finish, sums, row_sum, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at);
+}
+
+// ---- windows as rows
+
+/* Places [first, first + kernel[2]) of a line of the image, `first` of them before it and so on. */
+void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t c = l.per_group;
+  if (d.groups == 1 && d.dilate[2] == 1) {
+    const int64_t before = std::min(d.kernel[2], std::max<int64_t>(0, -first)),
+                  end = std::max(before, std::min(d.kernel[2], d.in[2] - first));
+    std::fill_n(to, before * c, int16_t{0});
+    MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
+    std::fill_n(to + end * c, (d.kernel[2] - end) * c, int16_t{0});
+    return;
+  }
+  for (int64_t k = 0; k < d.kernel[2]; ++k, to += c) {
+    const int64_t x = first + k * d.dilate[2];
+    if (x >= 0 && x < d.in[2])
+      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, c, to);
+    else
+      std::fill_n(to, c, int16_t{0});
+  }
+}
+
+/* The window of a place of the result, which is `row` of all images'. */
+void WindowRow(const Layer& l, int64_t group, int64_t row, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t n = row / d.OutSize(), place = row % d.OutSize(), line = d.kernel[2] * l.per_group;
+  const int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+  if (l.deep % 2) to[l.deep] = 0;
+  for (int64_t i = 0; i < d.kernel[0]; ++i)
+    for (int64_t j = 0; j < d.kernel[1]; ++j, to += line) {
+      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
+      if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1])
+        std::fill_n(to, line, int16_t{0});
+      else
+        WindowLine(l, l.src + ((n * d.in[0] + z) * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2],
+                   group * l.per_group, to);
+    }
+}
+
+// ---- products
+
+/* Blocks of rows of each group, whose panels are divided where there are fewer of them than
+ * threads. */
+struct Tasks {
+  int threads;
+  int64_t rows, blocks, shares, count;
+  explicit Tasks(const Layer& l) {
+    rows = l.d.batch * l.d.OutSize();
+    threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.deep));
+    const int64_t most = std::min(kMostRows, std::max(kLeastRows, kRoom / l.pitch));
+    blocks = (rows + most - 1) / most;
+    if (threads > 1 && blocks * l.groups % threads != 0)
+      blocks = std::max(blocks, std::min(RoundUp(blocks, threads), rows / kLeastRows));
+    const int64_t together = (l.panels + kTogether - 1) / kTogether;
+    shares = std::min(together, std::max<int64_t>(1, (threads + blocks * l.groups - 1) / (blocks * l.groups)));
+    count = l.groups * blocks * shares;
+  }
+  int64_t MostRows() const { return (rows + blocks - 1) / blocks; }
+};
+
+/* What a thread works in. */
+struct Room {
+  int16_t* wide;
+  int32_t* sums;
+  int32_t* row_sums;
+};
+
+void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
+  const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
+  const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
+  for (int64_t i = 0; i < count; ++i) {
+    WindowRow(l, group, begin + i, room.wide + i * l.pitch);
+    room.row_sums[i] = l.finish.zeros ? MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep) : 0;
+  }
+  const int64_t together = (l.panels + kTogether - 1) / kTogether;
+  const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
+  for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
+    MXNET_CPU_CALL(WideProducts)
+    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
+     room.sums, kColumns);
+    const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
+    for (int64_t i = 0; i < count; ++i)
+      Finish(l, room.sums + i * kColumns, room.row_sums[i], begin + i, group * l.filters + first, n);
+  }
+}
+
+void Products(KernelArgs& args, const Layer& l) {
+  Ran("packed GEMM of bytes");
+  const Tasks tasks(l);
+  const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
+  const int64_t wide = RoundUp(rows * l.pitch, 32);
+  int16_t* widened = nn::Workspace<int16_t>(args, threads * wide);
+  int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
+  ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
+    for (int64_t id = b; id < e; ++id) {
+      const Room room{widened + id * wide, sums + id * rows * (kColumns + 1), sums + id * rows * (kColumns + 1) + rows * kColumns};
+      for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
+    }
+  });
+}
+
+// ---- windows of single channels
+
+struct DepthwiseRoom {
+  std::vector<const void*> taps;
+  std::vector<int32_t> sums;
+};
+
+/* A line of places of the result. `outside`: a place whose channels are all the zero point. */
+void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int32_t* start, DepthwiseRoom* room) {
+  const nn::ConvDims& d = l.d;
+  const int64_t n = line / (d.out[0] * d.out[1]), z = line / d.out[1] % d.out[0], y = line % d.out[1], channels = d.channels;
+  const void** taps = room->taps.data();
+  for (int64_t x = 0; x < d.out[2]; ++x) {
+    int64_t t = 0;
+    for (int64_t i = 0; i < d.kernel[0]; ++i)
+      for (int64_t j = 0; j < d.kernel[1]; ++j) {
+        const int64_t sz = z * d.stride[0] - d.pad[0] + i * d.dilate[0], sy = y * d.stride[1] - d.pad[1] + j * d.dilate[1];
+        const bool inside = sz >= 0 && sz < d.in[0] && sy >= 0 && sy < d.in[1];
+        const char* from = inside ? l.src + ((n * d.in[0] + sz) * d.in[1] + sy) * d.in[2] * channels : nullptr;
+        int64_t sx = x * d.stride[2] - d.pad[2];
+        for (int64_t k = 0; k < d.kernel[2]; ++k, sx += d.dilate[2])
+          taps[t++] = from && sx >= 0 && sx < d.in[2] ? from + sx * channels : outside;
+      }
+    if (t % 2) taps[t] = outside;
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, channels, room->sums.data());
+    Finish(l, room->sums.data(), 0, line * d.out[2] + x, 0, channels);
+  }
+}
+
+void Depthwise(KernelArgs& args, const Layer& l) {
+  Ran("depthwise of bytes");
+  const nn::ConvDims& d = l.d;
+  char* outside = nn::Workspace<char>(args, d.channels);
+  std::memset(outside, l.src_zero, static_cast<size_t>(d.channels));
+  int32_t* start = nn::Workspace<int32_t>(args, l.panels * kWideColumns);
+  std::fill_n(start, l.panels * kWideColumns, 0);
+  for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
+    start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
+  ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
+    DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
+                       std::vector<int32_t>(static_cast<size_t>(l.panels * kWideColumns))};
+    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, start, &room);
+  });
+}
+
+// ---- images in another order
+
+/* Do both orders of an image mean the same? */
+bool LiesLast(const nn::Ordered& o, int64_t channels, int64_t places) { return o.channels_last || channels == 1 || places == 1; }
+
+/* Between the two orders, of elements of `size` bytes. */
+void Reorder(const void* from, bool from_last, void* to, const nn::ConvDims& d, int64_t channels, int64_t places, int64_t size) {
+  const int64_t dims[] = {d.batch, channels, places}, plain[] = {channels * places, places, 1}, last[] = {channels * places, 1, channels};
+  CopyStrided(from, from_last ? last : plain, to, from_last ? plain : last, dims, 3, static_cast<size_t>(size));
+}
+
+/* Can sums be exact, and zero points be bytes? */
+bool Takes(const PackedCall& call, int64_t deep) {
+  const ByteLimits limits = LimitsOf(call.layer.src_type);
+  const auto zero = static_cast<float>(call.layer.src_zero);
+  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high &&
+         !call.layer.weight.channels_last;
+}
+
+Layer LayerOf(const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const nn::ConvDims& d = layer.dims;
+  const bool depthwise = d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps &&
+                         !call.zeros.filters;
+  const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
+  Layer l{d, static_cast<const char*>(layer.src.ptr), layer.src_type == kUint8, depthwise, layer.src_zero, groups, per_group,
+          d.filters / groups, deep, WidePairs(deep), WidePanels(d.filters / groups), 2 * WidePairs(deep)};
+  l.size = static_cast<int64_t>(DTypeSize(layer.dst_type));
+  return l;
+}
+
+}  // namespace
+
+bool PackedLayer(KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const nn::ConvDims& d = layer.dims;
+  Layer l = LayerOf(call);
+  if (!Takes(call, l.deep)) return false;
+  l.packed = Packed(args, call, l);
+  l.finish = FinishOf(args, call);
+  if (!LiesLast(layer.src, d.channels, d.InSize())) {
+    char* last = nn::Workspace<char>(args, d.batch * d.channels * d.InSize());
+    Reorder(layer.src.ptr, false, last, d, d.channels, d.InSize(), 1);
+    l.src = last;
+  }
+  const bool moves = !LiesLast(layer.dst, d.filters, d.OutSize());
+  const int64_t bytes = d.batch * d.filters * d.OutSize() * l.size;
+  l.dst = moves ? nn::Workspace<char>(args, bytes) : static_cast<char*>(layer.dst.ptr);
+  l.addend = static_cast<const char*>(call.addend);
+  if (moves && call.addend) {
+    Reorder(call.addend, false, l.dst, d, d.filters, d.OutSize(), l.size);
+    l.addend = l.dst;
+  }
+  l.depthwise ? Depthwise(args, l) : Products(args, l);
+  if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);
+  return true;
+}
+
+}  // namespace quantized
+}  // namespace mxnet
