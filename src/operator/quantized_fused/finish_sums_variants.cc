@@ -3,6 +3,10 @@
 #pragma GCC optimize("fp-contract=off")  // for all that follows
 
 #include <algorithm>
+#include <cstring>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "mxnet/base.h"
 #include "operator/quantized_fused/packed_kernels.h"
@@ -22,13 +26,13 @@ inline float Cut(float v, float low, float high) {
   return v < high ? v : high;
 }
 
-/*
- * `whole` is not v: whole[j] = the nearest whole number to v[j] / step, ties to the even one. Times the inverse it is
- * the same, unless a quotient is so near to the middle of two numbers that the errors of both
- * could decide: the quotients are at most 2^9, so each errs by less than 2^-15 times 3.
- */
+/* A number times the inverse of a step is rounded as the quotient is, unless it is so near to the
+ * middle of two whole numbers that the errors of both could decide: quotients are at most 2^9, so
+ * each errs by less than 2^-15 times 3. */
+constexpr float kSure = 0.5f - 2e-4f;
+
+/* `whole` is not v: whole[j] = the nearest whole number to v[j] / step, ties to the even one. */
 void Divide(const Division& d, const float* v, int64_t n, float* whole) {
-  constexpr float kSure = 0.5f - 2e-4f;
   const float low = d.low, high = d.high;
   if (d.inverse != 0) {
     const float inverse = d.inverse;
@@ -74,7 +78,7 @@ void Sums(const int32_t* sums, const int32_t* addend, int64_t n, int32_t* out) {
 }
 
 void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const void* addend, void* out) {
-  float v[kMost], whole[kMost];
+  float v[kMost] = {}, whole[kMost];
   const float* scales = f.scales + at;
   const float* bias = f.bias + at;
   if (f.bias_last) {
@@ -95,15 +99,13 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
     for (int64_t j = 0; j < n; ++j) v[j] += bias[j];
   }
   if (addend) AddAddend(f, addend, n, v);
-  const float low = f.low, high = f.high;
   if (f.out_type == kFloat32) {
     float* to = static_cast<float*>(out);
+    const float low = f.low, high = f.high;
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; ++j) to[j] = Cut(v[j], low, high);
     return;
   }
-#pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) v[j] = Cut(v[j], low, high);
   Divide(f.result, v, n, whole);
   int8_t* to = static_cast<int8_t*>(out);
   const int zero = f.zero;
@@ -111,12 +113,104 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
   for (int64_t j = 0; j < n; ++j) to[j] = static_cast<int8_t>(static_cast<int32_t>(whole[j]) + zero);
 }
 
+#if defined(__AVX2__)
+
+constexpr int64_t kTwo = 16;  // columns of two vectors
+
+struct Vectors {
+  __m256 step, inverse, low, high;
+  explicit Vectors(const Division& d)
+      : step(_mm256_set1_ps(d.step)), inverse(_mm256_set1_ps(d.inverse)), low(_mm256_set1_ps(d.low)), high(_mm256_set1_ps(d.high)) {}
+  /* The nearest whole numbers to v / step; `worst`: how far one was away. */
+  __m256 Divide(__m256 v, __m256* worst) const {
+    const __m256 x = _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(v, inverse), low), high);
+    const __m256 whole = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    *worst = _mm256_max_ps(*worst, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(x, whole)));
+    return whole;
+  }
+};
+
+enum class Addend { kNone, kInt8, kUint8 };
+
+template <Addend ADDEND, bool kBetween>
+__m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at, const char* addend, __m256* worst) {
+  __m256 v = _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums)));
+  v = _mm256_add_ps(_mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at)), _mm256_loadu_ps(f.bias + at));
+  if (kBetween) v = _mm256_mul_ps(between.Divide(v, worst), between.step);
+  if (ADDEND != Addend::kNone) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(addend));
+    const __m256i wide = ADDEND == Addend::kUint8 ? _mm256_cvtepu8_epi32(bytes) : _mm256_cvtepi8_epi32(bytes);
+    const __m256 less = _mm256_sub_ps(_mm256_cvtepi32_ps(wide), _mm256_set1_ps(f.addend_zero));
+    v = _mm256_add_ps(v, _mm256_mul_ps(_mm256_set1_ps(f.addend_step), less));
+  }
+  return v;
+}
+
+/* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns, and
+ * sums, have whole vectors. */
+template <Addend ADDEND, bool kBetween>
+void Bytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+  const Vectors between(f.rounding), result(f.result);
+  const __m128i zero = _mm_set1_epi16(static_cast<int16_t>(f.zero));
+  for (int64_t j = 0; j < n; j += kTwo) {
+    const int64_t some = std::min(kTwo, n - j);
+    char copied[kTwo];
+    const char* beside = addend + j;
+    if (ADDEND != Addend::kNone && some < kTwo) {
+      std::memcpy(copied, beside, static_cast<size_t>(some));
+      beside = copied;
+    }
+    __m256 worst = _mm256_setzero_ps();
+    const __m256 a = result.Divide(Values<ADDEND, kBetween>(f, between, sums + j, at + j, beside, &worst), &worst);
+    const __m256 b = result.Divide(Values<ADDEND, kBetween>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(worst, _mm256_set1_ps(kSure), _CMP_GE_OQ))) {
+      Piece(f, sums + j, at + j, some, ADDEND == Addend::kNone ? nullptr : addend + j, out + j);
+      continue;
+    }
+    const __m256i mixed = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+    const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
+    const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero), high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
+    const __m128i bytes = f.out_type == kUint8 ? _mm_packus_epi16(low, high) : _mm_packs_epi16(low, high);
+    if (some == kTwo) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j), bytes);
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(copied), bytes);
+      std::memcpy(out + j, copied, static_cast<size_t>(some));
+    }
+  }
+}
+
+template <Addend ADDEND>
+void BytesOf(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+  f.between ? Bytes<ADDEND, true>(f, sums, at, n, addend, out) : Bytes<ADDEND, false>(f, sums, at, n, addend, out);
+}
+
+/* False: not of this kind. */
+bool FastBytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+  if (f.bias_last || f.zeros || f.out_type == kFloat32 || f.out_type == kInt32) return false;
+  if (f.result.inverse == 0 || (f.between && f.rounding.inverse == 0)) return false;
+  if (!addend)
+    BytesOf<Addend::kNone>(f, sums, at, n, nullptr, out);
+  else if (f.addend_type == kUint8)
+    BytesOf<Addend::kUint8>(f, sums, at, n, addend, out);
+  else
+    BytesOf<Addend::kInt8>(f, sums, at, n, addend, out);
+  return true;
+}
+
+#else
+
+bool FastBytes(const SumsFinish&, const int32_t*, int64_t, int64_t, const char*, char*) { return false; }
+
+#endif
+
 }  // namespace
 
 void FinishSums(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n, const void* addend, void* out) {
   const bool wide = f.out_type == kFloat32 || f.out_type == kInt32;
   const int64_t size = wide ? 4 : 1;
   const char* added = static_cast<const char*>(addend);
+  if (FastBytes(f, sums, at, n, added, static_cast<char*>(out))) return;
   for (int64_t from = 0; from < n; from += kMost) {
     const int64_t some = std::min(kMost, n - from);
     const int32_t* own = sums + from;

@@ -19,7 +19,7 @@ inline int64_t WidePairs(int64_t k) { return (k + 1) / 2; }
 inline int64_t WidePanels(int64_t n) { return (n + kWideColumns - 1) / kWideColumns; }
 inline int64_t WidePanelBytes(int64_t k) { return WidePairs(k) * 2 * kWideColumns; }
 
-/* How the least of the values that are rounded to whole numbers is divided by a step. */
+/* How values are divided by a step, and rounded to whole numbers. */
 struct Division {
   float step = 1, inverse = 0;  // 0: it is not precise
   float low = 0, high = 0;      // of the whole numbers
@@ -29,7 +29,7 @@ struct Division {
   }
 };
 
-/* What becomes of a row of sums, in this order; arrays have an element for each column. */
+/* What becomes of a row of sums, in this order; arrays of columns have whole panels. */
 struct SumsFinish {
   int out_type = 0;                // int8, uint8, int32 (the sums, and an addend that is cut to 32 bits), float32
   const int32_t* zeros = nullptr;  // of the columns, which are taken off times the sum of the row; null: 0
@@ -38,7 +38,7 @@ struct SumsFinish {
   Division rounding;                        // `between`
   int addend_type = 0;
   float addend_step = 1, addend_zero = 0;  // of addends of 8 bits
-  float low = 0, high = 0;                 // of the values
+  float low = 0, high = 0;                 // of values of float32; those of 8 bits have them among their whole numbers
   Division result;                         // of 8 bits
   int zero = 0;                            // what is added then
 };

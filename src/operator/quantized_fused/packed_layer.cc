@@ -1,6 +1,7 @@
 #include "operator/quantized_fused/packed_layer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -28,11 +29,12 @@ constexpr int64_t kMostTaps = 1024;
 /* A layer whose images and result have their channels beside each other. */
 struct Layer {
   const nn::ConvDims& d;
-  const char* src;
-  bool is_unsigned, depthwise;
-  int src_zero;
-  int64_t groups, per_group, filters, deep;  // filters and channels of a group, numbers of a sum
-  int64_t pairs, panels, pitch;              // of a group; pitch: of widened rows
+  const char* src = nullptr;
+  bool is_unsigned = false, depthwise = false;
+  int src_zero = 0;
+  int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
+  int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
+  explicit Layer(const nn::ConvDims& dims) : d(dims) {}
   const int8_t* packed = nullptr;
   SumsFinish finish;
   const char* addend = nullptr;
@@ -71,11 +73,12 @@ const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
 
 // ---- what becomes of the sums
 
-/* A value for each filter. */
-const float* ForEach(KernelArgs& args, const float* given, float otherwise, int64_t n) {
-  if (given) return given;
-  float* made = nn::Workspace<float>(args, n);
-  std::fill_n(made, n, otherwise);
+/* A value for each filter, in whole panels. `given` (null: none): one, or one for each. */
+template <typename T>
+const T* ForEach(KernelArgs& args, const T* given, bool one, T otherwise, int64_t n) {
+  T* made = nn::Workspace<T>(args, n + kWideColumns);
+  std::fill_n(made, n + kWideColumns, given && one ? *given : otherwise);
+  if (given && !one) std::copy_n(given, n, made);
   return made;
 }
 
@@ -84,21 +87,21 @@ void SetLimits(int dtype, int zero, Division* d) {
   d->low = limits.low - static_cast<float>(zero), d->high = limits.high - static_cast<float>(zero);
 }
 
+/* The values' limits: what is beyond them is rounded to what they are rounded to. */
+void CutTo(float low, float high, Division* d) {
+  d->low = std::min(d->high, std::max(d->low, std::nearbyint(low / d->step)));
+  d->high = std::max(d->low, std::min(d->high, std::nearbyint(high / d->step)));
+}
+
 SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const int64_t filters = layer.dims.filters;
   SumsFinish f;
   f.out_type = layer.dst_type;
-  if (call.zeros.filters && call.zeros.one) {
-    int32_t* zeros = nn::Workspace<int32_t>(args, filters);
-    std::fill_n(zeros, filters, call.zeros.filters[0]);
-    f.zeros = zeros;
-  } else {
-    f.zeros = call.zeros.filters;
-  }
+  if (call.zeros.filters) f.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, filters);
   if (f.out_type == kInt32) return f;
-  f.scales = ForEach(args, layer.scales, layer.scale, filters);
-  f.bias = ForEach(args, layer.bias, 0, filters);
+  f.scales = ForEach(args, layer.scales, false, layer.scale, filters);
+  f.bias = ForEach(args, layer.bias, false, 0.0f, filters);
   f.bias_last = layer.bias_last;
   if (layer.between) {
     f.between = true;
@@ -112,6 +115,7 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   if (f.out_type == kFloat32) return f;
   f.result.SetStep(layer.dst_step);
   SetLimits(f.out_type, layer.dst_zero, &f.result);
+  CutTo(f.low, f.high, &f.result);
   f.zero = layer.dst_zero;
   return f;
 }
@@ -144,11 +148,10 @@ void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel
   }
 }
 
-/* The window of a place of the result, which is `row` of all images'. */
-void WindowRow(const Layer& l, int64_t group, int64_t row, int16_t* to) {
+/* The window of place `at` of an image. */
+void WindowRow(const Layer& l, const char* image, const int64_t (&at)[3], int64_t channel, int16_t* to) {
   const nn::ConvDims& d = l.d;
-  const int64_t n = row / d.OutSize(), place = row % d.OutSize(), line = d.kernel[2] * l.per_group;
-  const int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+  const int64_t line = d.kernel[2] * l.per_group;
   if (l.deep % 2) to[l.deep] = 0;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
     for (int64_t j = 0; j < d.kernel[1]; ++j, to += line) {
@@ -156,9 +159,38 @@ void WindowRow(const Layer& l, int64_t group, int64_t row, int16_t* to) {
       if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1])
         std::fill_n(to, line, int16_t{0});
       else
-        WindowLine(l, l.src + ((n * d.in[0] + z) * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2],
-                   group * l.per_group, to);
+        WindowLine(l, image + (z * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2], channel, to);
     }
+}
+
+/* Are the windows the places as they lie? */
+bool LieAsRows(const Layer& l) {
+  const nn::ConvDims& d = l.d;
+  for (int i = 0; i < 3; ++i)
+    if (d.kernel[i] != 1 || d.stride[i] != 1 || d.pad[i] != 0 || d.in[i] != d.out[i]) return false;
+  return l.groups == 1 && l.deep == l.pitch;
+}
+
+/* Windows of places [begin, begin + count) of the results of all images. */
+void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  if (LieAsRows(l)) {
+    MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
+    return;
+  }
+  int64_t place = begin % d.OutSize();
+  const char* image = l.src + begin / d.OutSize() * d.InSize() * d.channels;
+  int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+  for (int64_t i = 0; i < count; ++i, to += l.pitch) {
+    WindowRow(l, image, at, group * l.per_group, to);
+    if (++at[2] < d.out[2]) continue;
+    at[2] = 0;
+    if (++at[1] < d.out[1]) continue;
+    at[1] = 0;
+    if (++at[0] < d.out[0]) continue;
+    at[0] = 0;
+    image += d.InSize() * d.channels;
+  }
 }
 
 // ---- products
@@ -192,10 +224,9 @@ struct Room {
 void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
-  for (int64_t i = 0; i < count; ++i) {
-    WindowRow(l, group, begin + i, room.wide + i * l.pitch);
+  WindowRows(l, group, begin, count, room.wide);
+  for (int64_t i = 0; i < count; ++i)
     room.row_sums[i] = l.finish.zeros ? MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep) : 0;
-  }
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
   for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
@@ -230,25 +261,39 @@ struct DepthwiseRoom {
   std::vector<int32_t> sums;
 };
 
-/* A line of places of the result. `outside`: a place whose channels are all the zero point. */
+/* Where the channels of each place of a window lie. `outside`: the channels of a place that is no
+ * part of the image, which are all the zero point. */
+void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
+  const nn::ConvDims& d = l.d;
+  for (int64_t i = 0; i < d.kernel[0]; ++i)
+    for (int64_t j = 0; j < d.kernel[1]; ++j) {
+      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
+      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
+      const char* from = image + (z * d.in[1] + y) * d.in[2] * d.channels;
+      int64_t x = at[2] * d.stride[2] - d.pad[2];
+      for (int64_t k = 0; k < d.kernel[2]; ++k, x += d.dilate[2])
+        *taps++ = inside && x >= 0 && x < d.in[2] ? from + x * d.channels : outside;
+    }
+  if (l.deep % 2) *taps = outside;
+}
+
+/* A line of places of the result. */
 void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int32_t* start, DepthwiseRoom* room) {
   const nn::ConvDims& d = l.d;
-  const int64_t n = line / (d.out[0] * d.out[1]), z = line / d.out[1] % d.out[0], y = line % d.out[1], channels = d.channels;
+  const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
+  int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
   const void** taps = room->taps.data();
-  for (int64_t x = 0; x < d.out[2]; ++x) {
-    int64_t t = 0;
-    for (int64_t i = 0; i < d.kernel[0]; ++i)
-      for (int64_t j = 0; j < d.kernel[1]; ++j) {
-        const int64_t sz = z * d.stride[0] - d.pad[0] + i * d.dilate[0], sy = y * d.stride[1] - d.pad[1] + j * d.dilate[1];
-        const bool inside = sz >= 0 && sz < d.in[0] && sy >= 0 && sy < d.in[1];
-        const char* from = inside ? l.src + ((n * d.in[0] + sz) * d.in[1] + sy) * d.in[2] * channels : nullptr;
-        int64_t sx = x * d.stride[2] - d.pad[2];
-        for (int64_t k = 0; k < d.kernel[2]; ++k, sx += d.dilate[2])
-          taps[t++] = from && sx >= 0 && sx < d.in[2] ? from + sx * channels : outside;
-      }
-    if (t % 2) taps[t] = outside;
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, channels, room->sums.data());
-    Finish(l, room->sums.data(), 0, line * d.out[2] + x, 0, channels);
+  const int64_t step = d.stride[2] * d.channels, before = (d.pad[2] + d.stride[2] - 1) / d.stride[2];
+  for (; at[2] < d.out[2]; ++at[2]) {
+    // Behind the first window that is within the line, and as long as they are, all taps move on.
+    if (at[2] > before && at[2] * d.stride[2] - d.pad[2] + (d.kernel[2] - 1) * d.dilate[2] < d.in[2]) {
+      for (int64_t t = 0; t < l.deep; ++t)
+        if (taps[t] != outside) taps[t] = static_cast<const char*>(taps[t]) + step;
+    } else {
+      PointTaps(l, image, at, outside, taps);
+    }
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data());
+    Finish(l, room->sums.data(), 0, line * d.out[2] + at[2], 0, d.channels);
   }
 }
 
@@ -293,8 +338,10 @@ Layer LayerOf(const PackedCall& call) {
   const bool depthwise = d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps &&
                          !call.zeros.filters;
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
-  Layer l{d, static_cast<const char*>(layer.src.ptr), layer.src_type == kUint8, depthwise, layer.src_zero, groups, per_group,
-          d.filters / groups, deep, WidePairs(deep), WidePanels(d.filters / groups), 2 * WidePairs(deep)};
+  Layer l(d);
+  l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
+  l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
+  l.pairs = WidePairs(deep), l.panels = WidePanels(l.filters), l.pitch = 2 * l.pairs;
   l.size = static_cast<int64_t>(DTypeSize(layer.dst_type));
   return l;
 }
