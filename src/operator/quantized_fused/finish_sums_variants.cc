@@ -131,12 +131,15 @@ struct Vectors {
 };
 
 enum class Addend { kNone, kInt8, kUint8 };
+enum class Between { kNone, kBiasFirst, kBiasLast };
 
-template <Addend ADDEND, bool kBetween>
+template <Addend ADDEND, Between BETWEEN>
 __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at, const char* addend, __m256* worst) {
   __m256 v = _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums)));
-  v = _mm256_add_ps(_mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at)), _mm256_loadu_ps(f.bias + at));
-  if (kBetween) v = _mm256_mul_ps(between.Divide(v, worst), between.step);
+  v = _mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at));
+  if (BETWEEN != Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
+  if (BETWEEN != Between::kNone) v = _mm256_mul_ps(between.Divide(v, worst), between.step);
+  if (BETWEEN == Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
   if (ADDEND != Addend::kNone) {
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(addend));
     const __m256i wide = ADDEND == Addend::kUint8 ? _mm256_cvtepu8_epi32(bytes) : _mm256_cvtepi8_epi32(bytes);
@@ -146,9 +149,9 @@ __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, 
   return v;
 }
 
-/* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns, and
- * sums, have whole vectors. */
-template <Addend ADDEND, bool kBetween>
+/* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns,
+ * and sums, have whole vectors. */
+template <Addend ADDEND, Between BETWEEN>
 void Bytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
   const Vectors between(f.rounding), result(f.result);
   const __m128i zero = _mm_set1_epi16(static_cast<int16_t>(f.zero));
@@ -161,8 +164,8 @@ void Bytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
       beside = copied;
     }
     __m256 worst = _mm256_setzero_ps();
-    const __m256 a = result.Divide(Values<ADDEND, kBetween>(f, between, sums + j, at + j, beside, &worst), &worst);
-    const __m256 b = result.Divide(Values<ADDEND, kBetween>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
+    const __m256 a = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside, &worst), &worst);
+    const __m256 b = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
     if (_mm256_movemask_ps(_mm256_cmp_ps(worst, _mm256_set1_ps(kSure), _CMP_GE_OQ))) {
       Piece(f, sums + j, at + j, some, ADDEND == Addend::kNone ? nullptr : addend + j, out + j);
       continue;
@@ -182,12 +185,17 @@ void Bytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
 
 template <Addend ADDEND>
 void BytesOf(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
-  f.between ? Bytes<ADDEND, true>(f, sums, at, n, addend, out) : Bytes<ADDEND, false>(f, sums, at, n, addend, out);
+  if (!f.between)
+    Bytes<ADDEND, Between::kNone>(f, sums, at, n, addend, out);
+  else if (!f.bias_last)
+    Bytes<ADDEND, Between::kBiasFirst>(f, sums, at, n, addend, out);
+  else
+    Bytes<ADDEND, Between::kBiasLast>(f, sums, at, n, addend, out);
 }
 
 /* False: not of this kind. */
 bool FastBytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
-  if (f.bias_last || f.zeros || f.out_type == kFloat32 || f.out_type == kInt32) return false;
+  if (f.zeros || (f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
   if (f.result.inverse == 0 || (f.between && f.rounding.inverse == 0)) return false;
   if (!addend)
     BytesOf<Addend::kNone>(f, sums, at, n, nullptr, out);

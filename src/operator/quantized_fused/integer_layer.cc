@@ -249,7 +249,7 @@ void Forward(KernelArgs& args) {
   }
   ByteZeros zeros;
   if (p.with_weight_zero) zeros.filters = args.in[kWeightZero].data<int32_t>(), zeros.one = args.in[kWeightZero].Size() == 1;
-  if (!std::getenv("OLDPATH") && PackedLayer(args, {call, kWeight, zeros, addend ? addend->dptr : nullptr})) return;
+  if (PackedLayer(args, {call, kWeight, zeros, addend ? addend->dptr : nullptr})) return;
   TBlob kept;
   if (addend && addend->dptr == args.out[0].dptr && p.out_type == kInt32) {  // sums are written first
     kept = *addend;

@@ -204,8 +204,7 @@ int32_t SumWide(const int16_t* x, int64_t n) {
 
 void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start, int64_t channels,
                     int32_t* sums) {
-  is_unsigned ? Depthwise<true>(taps, pairs, packed, start, channels, sums)
-              : Depthwise<false>(taps, pairs, packed, start, channels, sums);
+  is_unsigned ? Depthwise<true>(taps, pairs, packed, start, channels, sums) : Depthwise<false>(taps, pairs, packed, start, channels, sums);
 }
 
 }  // namespace MXNET_CPU_VARIANT

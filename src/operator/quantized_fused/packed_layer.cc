@@ -20,9 +20,9 @@ namespace mxnet {
 namespace quantized {
 namespace {
 
-constexpr int64_t kRoom = 65536;                     // numbers of 16 bits of a block of rows
-constexpr int64_t kLeastRows = 12, kMostRows = 96;   // of a block
-constexpr int64_t kTogether = 4;                     // panels whose sums are finished together
+constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a block of rows
+constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
+constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
 constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
 
@@ -205,8 +205,7 @@ struct Tasks {
     threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.deep));
     const int64_t most = std::min(kMostRows, std::max(kLeastRows, kRoom / l.pitch));
     blocks = (rows + most - 1) / most;
-    if (threads > 1 && blocks * l.groups % threads != 0)
-      blocks = std::max(blocks, std::min(RoundUp(blocks, threads), rows / kLeastRows));
+    if (threads > 1 && blocks * l.groups % threads != 0) blocks = std::max(blocks, std::min(RoundUp(blocks, threads), rows / kLeastRows));
     const int64_t together = (l.panels + kTogether - 1) / kTogether;
     shares = std::min(together, std::max<int64_t>(1, (threads + blocks * l.groups - 1) / (blocks * l.groups)));
     count = l.groups * blocks * shares;
@@ -225,8 +224,7 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
   WindowRows(l, group, begin, count, room.wide);
-  for (int64_t i = 0; i < count; ++i)
-    room.row_sums[i] = l.finish.zeros ? MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep) : 0;
+  for (int64_t i = 0; i < count; ++i) room.row_sums[i] = l.finish.zeros ? MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep) : 0;
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
   for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
@@ -234,8 +232,7 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
     (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
      room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
-    for (int64_t i = 0; i < count; ++i)
-      Finish(l, room.sums + i * kColumns, room.row_sums[i], begin + i, group * l.filters + first, n);
+    for (int64_t i = 0; i < count; ++i) Finish(l, room.sums + i * kColumns, room.row_sums[i], begin + i, group * l.filters + first, n);
   }
 }
 
@@ -335,8 +332,8 @@ bool Takes(const PackedCall& call, int64_t deep) {
 Layer LayerOf(const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
-  const bool depthwise = d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps &&
-                         !call.zeros.filters;
+  const bool depthwise =
+      d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps && !call.zeros.filters;
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
   Layer l(d);
   l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
