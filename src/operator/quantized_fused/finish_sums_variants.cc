@@ -151,74 +151,82 @@ __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, 
 
 /* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns,
  * and sums, have whole vectors. */
+/* Rows of sums, and where they and their results lie. */
+struct Rows {
+  int64_t count;
+  const int32_t* sums;
+  int64_t pitch;
+  const char* addend;
+  char* out;
+  int64_t out_pitch;
+};
+
 template <Addend ADDEND, Between BETWEEN>
-void Bytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
   const Vectors between(f.rounding), result(f.result);
   const __m128i zero = _mm_set1_epi16(static_cast<int16_t>(f.zero));
-  for (int64_t j = 0; j < n; j += kTwo) {
-    const int64_t some = std::min(kTwo, n - j);
-    char copied[kTwo];
-    const char* beside = addend + j;
-    if (ADDEND != Addend::kNone && some < kTwo) {
-      std::memcpy(copied, beside, static_cast<size_t>(some));
-      beside = copied;
-    }
-    __m256 worst = _mm256_setzero_ps();
-    const __m256 a = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside, &worst), &worst);
-    const __m256 b = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
-    if (_mm256_movemask_ps(_mm256_cmp_ps(worst, _mm256_set1_ps(kSure), _CMP_GE_OQ))) {
-      Piece(f, sums + j, at + j, some, ADDEND == Addend::kNone ? nullptr : addend + j, out + j);
-      continue;
-    }
-    const __m256i mixed = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-    const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
-    const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero), high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
-    const __m128i bytes = f.out_type == kUint8 ? _mm_packus_epi16(low, high) : _mm_packs_epi16(low, high);
-    if (some == kTwo) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j), bytes);
-    } else {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(copied), bytes);
-      std::memcpy(out + j, copied, static_cast<size_t>(some));
+  const __m256 sure = _mm256_set1_ps(kSure);
+  const bool is_unsigned = f.out_type == kUint8;
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const int32_t* sums = rows.sums + i * rows.pitch;
+    const char* addend = ADDEND == Addend::kNone ? nullptr : rows.addend + i * rows.out_pitch;
+    char* out = rows.out + i * rows.out_pitch;
+    for (int64_t j = 0; j < n; j += kTwo) {
+      const int64_t some = std::min(kTwo, n - j);
+      char copied[kTwo];
+      const char* beside = ADDEND == Addend::kNone ? copied : addend + j;
+      if (ADDEND != Addend::kNone && some < kTwo) {
+        std::memcpy(copied, beside, static_cast<size_t>(some));
+        beside = copied;
+      }
+      __m256 worst = _mm256_setzero_ps();
+      const __m256 a = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside, &worst), &worst);
+      const __m256 b = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
+      if (_mm256_movemask_ps(_mm256_cmp_ps(worst, sure, _CMP_GE_OQ))) {
+        Piece(f, sums + j, at + j, some, ADDEND == Addend::kNone ? nullptr : addend + j, out + j);
+        continue;
+      }
+      const __m256i mixed = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+      const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
+      const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero), high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
+      const __m128i bytes = is_unsigned ? _mm_packus_epi16(low, high) : _mm_packs_epi16(low, high);
+      if (some == kTwo) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j), bytes);
+      } else {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(copied), bytes);
+        std::memcpy(out + j, copied, static_cast<size_t>(some));
+      }
     }
   }
 }
 
 template <Addend ADDEND>
-void BytesOf(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+void BytesOf(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
   if (!f.between)
-    Bytes<ADDEND, Between::kNone>(f, sums, at, n, addend, out);
+    Bytes<ADDEND, Between::kNone>(f, rows, at, n);
   else if (!f.bias_last)
-    Bytes<ADDEND, Between::kBiasFirst>(f, sums, at, n, addend, out);
+    Bytes<ADDEND, Between::kBiasFirst>(f, rows, at, n);
   else
-    Bytes<ADDEND, Between::kBiasLast>(f, sums, at, n, addend, out);
+    Bytes<ADDEND, Between::kBiasLast>(f, rows, at, n);
 }
 
 /* False: not of this kind. */
-bool FastBytes(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
   if (f.zeros || (f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
   if (f.result.inverse == 0 || (f.between && f.rounding.inverse == 0)) return false;
-  if (!addend)
-    BytesOf<Addend::kNone>(f, sums, at, n, nullptr, out);
+  if (!rows.addend)
+    BytesOf<Addend::kNone>(f, rows, at, n);
   else if (f.addend_type == kUint8)
-    BytesOf<Addend::kUint8>(f, sums, at, n, addend, out);
+    BytesOf<Addend::kUint8>(f, rows, at, n);
   else
-    BytesOf<Addend::kInt8>(f, sums, at, n, addend, out);
+    BytesOf<Addend::kInt8>(f, rows, at, n);
   return true;
 }
 
-#else
-
-bool FastBytes(const SumsFinish&, const int32_t*, int64_t, int64_t, const char*, char*) { return false; }
-
 #endif
 
-}  // namespace
-
-void FinishSums(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n, const void* addend, void* out) {
-  const bool wide = f.out_type == kFloat32 || f.out_type == kInt32;
-  const int64_t size = wide ? 4 : 1;
-  const char* added = static_cast<const char*>(addend);
-  if (FastBytes(f, sums, at, n, added, static_cast<char*>(out))) return;
+void Row(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n, const char* addend, char* out) {
+  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1;
   for (int64_t from = 0; from < n; from += kMost) {
     const int64_t some = std::min(kMost, n - from);
     const int32_t* own = sums + from;
@@ -229,13 +237,27 @@ void FinishSums(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t a
       for (int64_t j = 0; j < some; ++j) less[j] = own[j] - row * zeros[j];
       own = less;
     }
-    const char* beside = added ? added + from * size : nullptr;
-    char* to = static_cast<char*>(out) + from * size;
+    const char* beside = addend ? addend + from * size : nullptr;
+    char* to = out + from * size;
     if (f.out_type == kInt32)
       Sums(own, reinterpret_cast<const int32_t*>(beside), some, reinterpret_cast<int32_t*>(to));
     else
       Piece(f, own, at + from, some, beside, to);
   }
+}
+
+}  // namespace
+
+void FinishSums(const SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t at, int64_t n,
+                const void* addend, void* out, int64_t out_pitch) {
+  const char* added = static_cast<const char*>(addend);
+  char* to = static_cast<char*>(out);
+#if defined(__AVX2__)
+  if (FastBytes(f, {rows, sums, pitch, added, to, out_pitch}, at, n)) return;
+#endif
+  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1, bytes = out_pitch * size;
+  for (int64_t i = 0; i < rows; ++i)
+    Row(f, sums + i * pitch, f.zeros ? row_sums[i] : 0, at, n, added ? added + i * bytes : nullptr, to + i * bytes);
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -53,8 +53,9 @@ struct SumsFinish {
  * DepthwiseBytes: sums[c] = start[c] + sum over taps of taps[t][c] * B(t, c), for B (taps,
  * channels) in panels; there are 2 * pairs taps. Of sums and start there are whole panels.
  *
- * FinishSums: columns [at, at + n) of a row. `addend` (null: none) and `out` begin at column `at`,
- * and may be the same.
+ * FinishSums: columns [at, at + n) of `rows` rows, whose sums are `pitch` apart, and whose results
+ * `out_pitch` elements. `row_sums` (null: no zero points of columns) are the rows'. `addend` (null:
+ * none) lies as `out` does, and may be it.
  */
 MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int64_t n, int16_t* out);
                   void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels,
@@ -62,8 +63,8 @@ MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int6
                   int32_t SumWide(const int16_t* x, int64_t n);
                   void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start,
                                       int64_t channels, int32_t* sums);
-                  void FinishSums(const quantized::SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n,
-                                  const void* addend, void* out);)
+                  void FinishSums(const quantized::SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, const int32_t* row_sums,
+                                  int64_t at, int64_t n, const void* addend, void* out, int64_t out_pitch);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_

@@ -25,6 +25,7 @@ constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
 constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
 constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished together
 
 /* A layer whose images and result have their channels beside each other. */
 struct Layer {
@@ -120,9 +121,12 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   return f;
 }
 
-void Finish(const Layer& l, const int32_t* sums, int32_t row_sum, int64_t row, int64_t filter, int64_t n) {
+/* `count` rows from `row` on. */
+void Finish(const Layer& l, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t row, int64_t count, int64_t filter,
+            int64_t n) {
   const int64_t at = (row * l.d.filters + filter) * l.size;
-  MXNET_CPU_CALL(FinishSums)(l.finish, sums, row_sum, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at);
+  MXNET_CPU_CALL(FinishSums)
+  (l.finish, count, sums, pitch, row_sums, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
 }
 
 // ---- windows as rows
@@ -224,7 +228,8 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
   WindowRows(l, group, begin, count, room.wide);
-  for (int64_t i = 0; i < count; ++i) room.row_sums[i] = l.finish.zeros ? MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep) : 0;
+  if (l.finish.zeros)
+    for (int64_t i = 0; i < count; ++i) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep);
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
   for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
@@ -232,7 +237,7 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
     (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
      room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
-    for (int64_t i = 0; i < count; ++i) Finish(l, room.sums + i * kColumns, room.row_sums[i], begin + i, group * l.filters + first, n);
+    Finish(l, room.sums, kColumns, room.row_sums, begin, count, group * l.filters + first, n);
   }
 }
 
@@ -280,6 +285,7 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int3
   const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
   int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
   const void** taps = room->taps.data();
+  const int64_t pitch = l.panels * kWideColumns;
   const int64_t step = d.stride[2] * d.channels, before = (d.pad[2] + d.stride[2] - 1) / d.stride[2];
   for (; at[2] < d.out[2]; ++at[2]) {
     // Behind the first window that is within the line, and as long as they are, all taps move on.
@@ -289,8 +295,10 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int3
     } else {
       PointTaps(l, image, at, outside, taps);
     }
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data());
-    Finish(l, room->sums.data(), 0, line * d.out[2] + at[2], 0, d.channels);
+    const int64_t waiting = at[2] % kPlaces;
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data() + waiting * pitch);
+    if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
+      Finish(l, room->sums.data(), pitch, nullptr, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
   }
 }
 
@@ -305,7 +313,7 @@ void Depthwise(KernelArgs& args, const Layer& l) {
     start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
   ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
     DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
-                       std::vector<int32_t>(static_cast<size_t>(l.panels * kWideColumns))};
+                       std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
     for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, start, &room);
   });
 }
