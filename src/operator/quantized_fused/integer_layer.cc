@@ -11,6 +11,7 @@
 #include "operator/quantized/layers.h"
 #include "operator/quantized_fused/fused_layer.h"
 #include "operator/quantized_fused/integer_result.h"
+#include "operator/quantized_fused/packed_layer.h"
 #include "operator/record/traits.h"
 #include "operator/shared/on_host.h"
 
@@ -246,6 +247,9 @@ void Forward(KernelArgs& args) {
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }
+  ByteZeros zeros;
+  if (p.with_weight_zero) zeros.filters = args.in[kWeightZero].data<int32_t>(), zeros.one = args.in[kWeightZero].Size() == 1;
+  if (PackedLayer(args, {call, kWeight, zeros, addend ? addend->dptr : nullptr})) return;
   TBlob kept;
   if (addend && addend->dptr == args.out[0].dptr && p.out_type == kInt32) {  // sums are written first
     kept = *addend;

@@ -1,0 +1,211 @@
+// Products of 8-bit integers, widened to 16 bits as they are read: pairs of products added in 32
+// bits are one instruction on each level, and exact. Those of bytes saturate.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#if defined(__SSE4_1__)
+#include <immintrin.h>
+#endif
+
+#include "operator/quantized_fused/packed_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+using quantized::kWideColumns;
+
+#if defined(__SSE4_1__)
+
+inline int32_t Pair(const int16_t* p) {
+  int32_t bits;
+  std::memcpy(&bits, p, sizeof bits);
+  return bits;
+}
+
+#if defined(__AVX512BW__)
+using Vector = __m512i;
+constexpr int kMostRows = 8;
+inline Vector Zero() { return _mm512_setzero_si512(); }
+inline Vector Weights(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
+inline Vector Both(const int16_t* p) { return _mm512_set1_epi32(Pair(p)); }
+inline Vector Add(Vector sum, Vector x, Vector w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w)); }
+inline void Store(int32_t* to, Vector v) { _mm512_storeu_si512(to, v); }
+#elif defined(__AVX2__)
+using Vector = __m256i;
+constexpr int kMostRows = 6;
+inline Vector Zero() { return _mm256_setzero_si256(); }
+inline Vector Weights(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
+inline Vector Both(const int16_t* p) { return _mm256_set1_epi32(Pair(p)); }
+inline Vector Add(Vector sum, Vector x, Vector w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w)); }
+inline void Store(int32_t* to, Vector v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
+#else
+using Vector = __m128i;
+constexpr int kMostRows = 2;
+inline Vector Zero() { return _mm_setzero_si128(); }
+inline Vector Weights(const int8_t* w) { return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))); }
+inline Vector Both(const int16_t* p) { return _mm_set1_epi32(Pair(p)); }
+inline Vector Add(Vector sum, Vector x, Vector w) { return _mm_add_epi32(sum, _mm_madd_epi16(x, w)); }
+inline void Store(int32_t* to, Vector v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v); }
+#endif
+
+constexpr int kLanes = sizeof(Vector) / sizeof(int32_t), kVectors = kWideColumns / kLanes;
+
+/* Sums of rows, each a variable of its own: compilers keep arrays of so many in memory. */
+template <int N>
+struct SumsOf {
+  Vector first = Zero();
+  SumsOf<N - 1> rest;
+  __attribute__((always_inline)) void Multiply(Vector x, const Vector* weights) {
+    first = Add(first, x, *weights);
+    rest.Multiply(x, weights + 1);
+  }
+  __attribute__((always_inline)) void StoreTo(int32_t* to) const {
+    Store(to, first);
+    rest.StoreTo(to + kLanes);
+  }
+};
+template <>
+struct SumsOf<0> {
+  void Multiply(Vector, const Vector*) {}
+  void StoreTo(int32_t*) const {}
+};
+
+template <int ROWS>
+struct TileSums {
+  SumsOf<kVectors> first;
+  TileSums<ROWS - 1> rest;
+  __attribute__((always_inline)) void Multiply(const int16_t* a, int64_t a_pitch, const Vector* weights) {
+    first.Multiply(Both(a), weights);
+    rest.Multiply(a + a_pitch, a_pitch, weights);
+  }
+  __attribute__((always_inline)) void StoreTo(int32_t* sums, int64_t pitch) const {
+    first.StoreTo(sums);
+    rest.StoreTo(sums + pitch, pitch);
+  }
+};
+template <>
+struct TileSums<0> {
+  void Multiply(const int16_t*, int64_t, const Vector*) {}
+  void StoreTo(int32_t*, int64_t) const {}
+};
+
+template <int ROWS>
+void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
+  TileSums<ROWS> tile;
+  for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
+    Vector weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) weights[v] = Weights(w + v * 2 * kLanes);
+    tile.Multiply(a + 2 * i, a_pitch, weights);
+  }
+  tile.StoreTo(sums, pitch);
+}
+
+#else
+
+constexpr int kMostRows = 1;
+
+template <int ROWS>
+void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
+  for (int r = 0; r < ROWS; ++r) {
+    const int16_t* row = a + r * a_pitch;
+    int32_t sum[kWideColumns] = {};
+    for (int64_t i = 0; i < pairs; ++i)
+      for (int64_t j = 0; j < kWideColumns; ++j)
+        sum[j] += row[2 * i] * w[(i * kWideColumns + j) * 2] + row[2 * i + 1] * w[(i * kWideColumns + j) * 2 + 1];
+    std::copy_n(sum, kWideColumns, sums + r * pitch);
+  }
+}
+
+#endif
+
+template <int ROWS>
+void TileOf(int64_t rows, const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
+  if (rows == ROWS) return Tile<ROWS>(a, a_pitch, pairs, w, sums, pitch);
+  if constexpr (ROWS > 1) TileOf<ROWS - 1>(rows, a, a_pitch, pairs, w, sums, pitch);
+}
+
+/* sums[j] += of kWideColumns channels */
+template <bool kUnsigned>
+void DepthwisePanel(const void* const* taps, int64_t c, int64_t pairs, const int8_t* w, const int32_t* start, int32_t* sums) {
+#if defined(__AVX2__)
+  const auto wide = [](__m128i v) { return kUnsigned ? _mm256_cvtepu8_epi16(v) : _mm256_cvtepi8_epi16(v); };
+  const auto weights = [](const int8_t* p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); };
+  __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(start)),
+          high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(start + 8));
+  for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(taps[2 * i]) + c)),
+                  y = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const char*>(taps[2 * i + 1]) + c));
+    low = _mm256_add_epi32(low, _mm256_madd_epi16(wide(_mm_unpacklo_epi8(x, y)), weights(w)));
+    high = _mm256_add_epi32(high, _mm256_madd_epi16(wide(_mm_unpackhi_epi8(x, y)), weights(w + kWideColumns)));
+  }
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), low);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + 8), high);
+#else
+  using T = std::conditional_t<kUnsigned, uint8_t, int8_t>;
+  int32_t sum[kWideColumns];
+  std::copy_n(start, kWideColumns, sum);
+  for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
+    const T *x = static_cast<const T*>(taps[2 * i]) + c, *y = static_cast<const T*>(taps[2 * i + 1]) + c;
+    for (int64_t j = 0; j < kWideColumns; ++j) sum[j] += x[j] * w[2 * j] + y[j] * w[2 * j + 1];
+  }
+  std::copy_n(sum, kWideColumns, sums);
+#endif
+}
+
+template <bool kUnsigned>
+void Depthwise(const void* const* taps, int64_t pairs, const int8_t* packed, const int32_t* start, int64_t channels, int32_t* sums) {
+  constexpr int64_t kTogether = 32;  // pairs of taps of a panel that is not whole
+  int64_t c = 0;
+  for (; c + kWideColumns <= channels; c += kWideColumns)
+    DepthwisePanel<kUnsigned>(taps, c, pairs, packed + c * 2 * pairs, start + c, sums + c);
+  if (c == channels) return;
+  std::copy_n(start + c, kWideColumns, sums + c);
+  for (int64_t i = 0; i < pairs; i += kTogether) {
+    const int64_t some = std::min(kTogether, pairs - i);
+    uint8_t copied[2 * kTogether][kWideColumns] = {};
+    const void* rows[2 * kTogether];
+    for (int64_t t = 0; t < 2 * some; ++t) {
+      std::memcpy(copied[t], static_cast<const char*>(taps[2 * i + t]) + c, static_cast<size_t>(channels - c));
+      rows[t] = copied[t];
+    }
+    DepthwisePanel<kUnsigned>(rows, 0, some, packed + c * 2 * pairs + i * 2 * kWideColumns, sums + c, sums + c);
+  }
+}
+
+}  // namespace
+
+void WidenLess(const void* x, bool is_unsigned, int zero, int64_t n, int16_t* out) {
+  const auto less = static_cast<int16_t>(zero);
+  const auto widen = [&](const auto* from) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int16_t>(from[i] - less);
+  };
+  is_unsigned ? widen(static_cast<const uint8_t*>(x)) : widen(static_cast<const int8_t*>(x));
+}
+
+void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels, int32_t* sums,
+                  int64_t pitch) {
+  const int64_t tiles = (rows + kMostRows - 1) / kMostRows;  // of nearly as many rows each
+  for (int64_t p = 0; p < panels; ++p)
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t from = rows * t / tiles, to = rows * (t + 1) / tiles;
+      TileOf<kMostRows>(to - from, a + from * a_pitch, a_pitch, pairs, packed + p * pairs * 2 * kWideColumns,
+                        sums + from * pitch + p * kWideColumns, pitch);
+    }
+}
+
+int32_t SumWide(const int16_t* x, int64_t n) {
+  int32_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start, int64_t channels,
+                    int32_t* sums) {
+  is_unsigned ? Depthwise<true>(taps, pairs, packed, start, channels, sums) : Depthwise<false>(taps, pairs, packed, start, channels, sums);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

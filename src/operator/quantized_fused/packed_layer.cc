@@ -1,0 +1,382 @@
+#include "operator/quantized_fused/packed_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/ran.h"
+#include "base/threads/omp.h"
+#include "operator/matrix/move_cpu.h"
+#include "operator/nn/common/kept_weights.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/quantized/bytes.h"
+#include "operator/quantized/quantized.h"
+#include "operator/quantized_fused/integer_result.h"
+#include "operator/quantized_fused/packed_kernels.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a block of rows
+constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
+constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
+constexpr int64_t kColumns = kTogether * kWideColumns;
+constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished together
+
+/* A layer whose images and result have their channels beside each other. */
+struct Layer {
+  const nn::ConvDims& d;
+  const char* src = nullptr;
+  bool is_unsigned = false, depthwise = false;
+  int src_zero = 0;
+  int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
+  int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
+  explicit Layer(const nn::ConvDims& dims) : d(dims) {}
+  const int8_t* packed = nullptr;
+  SumsFinish finish;
+  const char* addend = nullptr;
+  char* dst = nullptr;
+  int64_t size = 1;  // of an element of the result
+  int64_t GroupBytes() const { return panels * WidePanelBytes(deep); }
+};
+
+// ---- packing
+
+/* Filters of a group into its panels. Windows: their places, and the channels of each. */
+void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
+  const int64_t places = l.d.KernelSize();
+  std::memset(to, 0, static_cast<size_t>(l.GroupBytes()));
+  for (int64_t f = 0; f < l.filters; ++f) {
+    int8_t* panel = to + f / kWideColumns * l.pairs * 2 * kWideColumns + f % kWideColumns * 2;
+    for (int64_t c = 0; c < l.per_group; ++c)
+      for (int64_t p = 0; p < places; ++p) {
+        const int64_t k = p * l.per_group + c;
+        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + c * places + p];
+      }
+  }
+}
+
+const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
+  constexpr uint64_t kForm = 0x62797465;
+  const void* weights = call.layer.weight.ptr;
+  const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
+  return reinterpret_cast<const int8_t*>(nn::KeptWeights(args, call.weight_input, weights, kForm + l.depthwise, words, [&](float* to) {
+    ParallelFor(l.groups, std::max<int64_t>(1, 65536 / l.GroupBytes()), [&](int64_t b, int64_t e) {
+      for (int64_t g = b; g < e; ++g)
+        PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
+    });
+  }));
+}
+
+// ---- what becomes of the sums
+
+/* A value for each filter, in whole panels. `given` (null: none): one, or one for each. */
+template <typename T>
+const T* ForEach(KernelArgs& args, const T* given, bool one, T otherwise, int64_t n) {
+  T* made = nn::Workspace<T>(args, n + kWideColumns);
+  std::fill_n(made, n + kWideColumns, given && one ? *given : otherwise);
+  if (given && !one) std::copy_n(given, n, made);
+  return made;
+}
+
+void SetLimits(int dtype, int zero, Division* d) {
+  const ByteLimits limits = LimitsOf(dtype);
+  d->low = limits.low - static_cast<float>(zero), d->high = limits.high - static_cast<float>(zero);
+}
+
+/* The values' limits: what is beyond them is rounded to what they are rounded to. */
+void CutTo(float low, float high, Division* d) {
+  d->low = std::min(d->high, std::max(d->low, std::nearbyint(low / d->step)));
+  d->high = std::max(d->low, std::min(d->high, std::nearbyint(high / d->step)));
+}
+
+SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const int64_t filters = layer.dims.filters;
+  SumsFinish f;
+  f.out_type = layer.dst_type;
+  if (call.zeros.filters) f.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, filters);
+  if (f.out_type == kInt32) return f;
+  f.scales = ForEach(args, layer.scales, false, layer.scale, filters);
+  f.bias = ForEach(args, layer.bias, false, 0.0f, filters);
+  f.bias_last = layer.bias_last;
+  if (layer.between) {
+    f.between = true;
+    f.rounding.SetStep(layer.between->step);
+    SetLimits(layer.between->dtype, layer.between->zero, &f.rounding);
+  }
+  f.addend_type = layer.addend_type, f.addend_step = layer.addend_step, f.addend_zero = static_cast<float>(layer.addend_zero);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  f.low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity;
+  f.high = layer.cuts && !layer.relu ? layer.high : kInfinity;
+  if (f.out_type == kFloat32) return f;
+  f.result.SetStep(layer.dst_step);
+  SetLimits(f.out_type, layer.dst_zero, &f.result);
+  CutTo(f.low, f.high, &f.result);
+  f.zero = layer.dst_zero;
+  return f;
+}
+
+/* `count` rows from `row` on. */
+void Finish(const Layer& l, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t row, int64_t count, int64_t filter,
+            int64_t n) {
+  const int64_t at = (row * l.d.filters + filter) * l.size;
+  MXNET_CPU_CALL(FinishSums)
+  (l.finish, count, sums, pitch, row_sums, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
+}
+
+// ---- windows as rows
+
+/* Places [first, first + kernel[2]) of a line of the image, `first` of them before it and so on. */
+void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t c = l.per_group;
+  if (d.groups == 1 && d.dilate[2] == 1) {
+    const int64_t before = std::min(d.kernel[2], std::max<int64_t>(0, -first)),
+                  end = std::max(before, std::min(d.kernel[2], d.in[2] - first));
+    std::fill_n(to, before * c, int16_t{0});
+    MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
+    std::fill_n(to + end * c, (d.kernel[2] - end) * c, int16_t{0});
+    return;
+  }
+  for (int64_t k = 0; k < d.kernel[2]; ++k, to += c) {
+    const int64_t x = first + k * d.dilate[2];
+    if (x >= 0 && x < d.in[2])
+      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, c, to);
+    else
+      std::fill_n(to, c, int16_t{0});
+  }
+}
+
+/* The window of place `at` of an image. */
+void WindowRow(const Layer& l, const char* image, const int64_t (&at)[3], int64_t channel, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t line = d.kernel[2] * l.per_group;
+  if (l.deep % 2) to[l.deep] = 0;
+  for (int64_t i = 0; i < d.kernel[0]; ++i)
+    for (int64_t j = 0; j < d.kernel[1]; ++j, to += line) {
+      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
+      if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1])
+        std::fill_n(to, line, int16_t{0});
+      else
+        WindowLine(l, image + (z * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2], channel, to);
+    }
+}
+
+/* Are the windows the places as they lie? */
+bool LieAsRows(const Layer& l) {
+  const nn::ConvDims& d = l.d;
+  for (int i = 0; i < 3; ++i)
+    if (d.kernel[i] != 1 || d.stride[i] != 1 || d.pad[i] != 0 || d.in[i] != d.out[i]) return false;
+  return l.groups == 1 && l.deep == l.pitch;
+}
+
+/* Windows of places [begin, begin + count) of the results of all images. */
+void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  if (LieAsRows(l)) {
+    MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
+    return;
+  }
+  int64_t place = begin % d.OutSize();
+  const char* image = l.src + begin / d.OutSize() * d.InSize() * d.channels;
+  int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+  for (int64_t i = 0; i < count; ++i, to += l.pitch) {
+    WindowRow(l, image, at, group * l.per_group, to);
+    if (++at[2] < d.out[2]) continue;
+    at[2] = 0;
+    if (++at[1] < d.out[1]) continue;
+    at[1] = 0;
+    if (++at[0] < d.out[0]) continue;
+    at[0] = 0;
+    image += d.InSize() * d.channels;
+  }
+}
+
+// ---- products
+
+/* Blocks of rows of each group, whose panels are divided where there are fewer of them than
+ * threads. */
+struct Tasks {
+  int threads;
+  int64_t rows, blocks, shares, count;
+  explicit Tasks(const Layer& l) {
+    rows = l.d.batch * l.d.OutSize();
+    threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.deep));
+    const int64_t most = std::min(kMostRows, std::max(kLeastRows, kRoom / l.pitch));
+    blocks = (rows + most - 1) / most;
+    if (threads > 1 && blocks * l.groups % threads != 0) blocks = std::max(blocks, std::min(RoundUp(blocks, threads), rows / kLeastRows));
+    const int64_t together = (l.panels + kTogether - 1) / kTogether;
+    shares = std::min(together, std::max<int64_t>(1, (threads + blocks * l.groups - 1) / (blocks * l.groups)));
+    count = l.groups * blocks * shares;
+  }
+  int64_t MostRows() const { return (rows + blocks - 1) / blocks; }
+};
+
+/* What a thread works in. */
+struct Room {
+  int16_t* wide;
+  int32_t* sums;
+  int32_t* row_sums;
+};
+
+void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
+  const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
+  const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
+  WindowRows(l, group, begin, count, room.wide);
+  if (l.finish.zeros)
+    for (int64_t i = 0; i < count; ++i) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep);
+  const int64_t together = (l.panels + kTogether - 1) / kTogether;
+  const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
+  for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
+    MXNET_CPU_CALL(WideProducts)
+    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
+     room.sums, kColumns);
+    const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
+    Finish(l, room.sums, kColumns, room.row_sums, begin, count, group * l.filters + first, n);
+  }
+}
+
+void Products(KernelArgs& args, const Layer& l) {
+  Ran("packed GEMM of bytes");
+  const Tasks tasks(l);
+  const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
+  const int64_t wide = RoundUp(rows * l.pitch, 32);
+  int16_t* widened = nn::Workspace<int16_t>(args, threads * wide);
+  int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
+  ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
+    for (int64_t id = b; id < e; ++id) {
+      const Room room{widened + id * wide, sums + id * rows * (kColumns + 1), sums + id * rows * (kColumns + 1) + rows * kColumns};
+      for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
+    }
+  });
+}
+
+// ---- windows of single channels
+
+struct DepthwiseRoom {
+  std::vector<const void*> taps;
+  std::vector<int32_t> sums;
+};
+
+/* Where the channels of each place of a window lie. `outside`: the channels of a place that is no
+ * part of the image, which are all the zero point. */
+void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
+  const nn::ConvDims& d = l.d;
+  for (int64_t i = 0; i < d.kernel[0]; ++i)
+    for (int64_t j = 0; j < d.kernel[1]; ++j) {
+      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
+      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
+      const char* from = image + (z * d.in[1] + y) * d.in[2] * d.channels;
+      int64_t x = at[2] * d.stride[2] - d.pad[2];
+      for (int64_t k = 0; k < d.kernel[2]; ++k, x += d.dilate[2])
+        *taps++ = inside && x >= 0 && x < d.in[2] ? from + x * d.channels : outside;
+    }
+  if (l.deep % 2) *taps = outside;
+}
+
+/* A line of places of the result. */
+void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int32_t* start, DepthwiseRoom* room) {
+  const nn::ConvDims& d = l.d;
+  const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
+  int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
+  const void** taps = room->taps.data();
+  const int64_t pitch = l.panels * kWideColumns;
+  const int64_t step = d.stride[2] * d.channels, before = (d.pad[2] + d.stride[2] - 1) / d.stride[2];
+  for (; at[2] < d.out[2]; ++at[2]) {
+    // Behind the first window that is within the line, and as long as they are, all taps move on.
+    if (at[2] > before && at[2] * d.stride[2] - d.pad[2] + (d.kernel[2] - 1) * d.dilate[2] < d.in[2]) {
+      for (int64_t t = 0; t < l.deep; ++t)
+        if (taps[t] != outside) taps[t] = static_cast<const char*>(taps[t]) + step;
+    } else {
+      PointTaps(l, image, at, outside, taps);
+    }
+    const int64_t waiting = at[2] % kPlaces;
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data() + waiting * pitch);
+    if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
+      Finish(l, room->sums.data(), pitch, nullptr, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
+  }
+}
+
+void Depthwise(KernelArgs& args, const Layer& l) {
+  Ran("depthwise of bytes");
+  const nn::ConvDims& d = l.d;
+  char* outside = nn::Workspace<char>(args, d.channels);
+  std::memset(outside, l.src_zero, static_cast<size_t>(d.channels));
+  int32_t* start = nn::Workspace<int32_t>(args, l.panels * kWideColumns);
+  std::fill_n(start, l.panels * kWideColumns, 0);
+  for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
+    start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
+  ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
+    DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
+                       std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
+    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, start, &room);
+  });
+}
+
+// ---- images in another order
+
+/* Do both orders of an image mean the same? */
+bool LiesLast(const nn::Ordered& o, int64_t channels, int64_t places) { return o.channels_last || channels == 1 || places == 1; }
+
+/* Between the two orders, of elements of `size` bytes. */
+void Reorder(const void* from, bool from_last, void* to, const nn::ConvDims& d, int64_t channels, int64_t places, int64_t size) {
+  const int64_t dims[] = {d.batch, channels, places}, plain[] = {channels * places, places, 1}, last[] = {channels * places, 1, channels};
+  CopyStrided(from, from_last ? last : plain, to, from_last ? plain : last, dims, 3, static_cast<size_t>(size));
+}
+
+/* Can sums be exact, and zero points be bytes? */
+bool Takes(const PackedCall& call, int64_t deep) {
+  const ByteLimits limits = LimitsOf(call.layer.src_type);
+  const auto zero = static_cast<float>(call.layer.src_zero);
+  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high &&
+         !call.layer.weight.channels_last;
+}
+
+Layer LayerOf(const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const nn::ConvDims& d = layer.dims;
+  const bool depthwise =
+      d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps && !call.zeros.filters;
+  const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
+  Layer l(d);
+  l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
+  l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
+  l.pairs = WidePairs(deep), l.panels = WidePanels(l.filters), l.pitch = 2 * l.pairs;
+  l.size = static_cast<int64_t>(DTypeSize(layer.dst_type));
+  return l;
+}
+
+}  // namespace
+
+bool PackedLayer(KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  const nn::ConvDims& d = layer.dims;
+  Layer l = LayerOf(call);
+  if (!Takes(call, l.deep)) return false;
+  l.packed = Packed(args, call, l);
+  l.finish = FinishOf(args, call);
+  if (!LiesLast(layer.src, d.channels, d.InSize())) {
+    char* last = nn::Workspace<char>(args, d.batch * d.channels * d.InSize());
+    Reorder(layer.src.ptr, false, last, d, d.channels, d.InSize(), 1);
+    l.src = last;
+  }
+  const bool moves = !LiesLast(layer.dst, d.filters, d.OutSize());
+  const int64_t bytes = d.batch * d.filters * d.OutSize() * l.size;
+  l.dst = moves ? nn::Workspace<char>(args, bytes) : static_cast<char*>(layer.dst.ptr);
+  l.addend = static_cast<const char*>(call.addend);
+  if (moves && call.addend) {
+    Reorder(call.addend, false, l.dst, d, d.filters, d.OutSize(), l.size);
+    l.addend = l.dst;
+  }
+  l.depthwise ? Depthwise(args, l) : Products(args, l);
+  if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);
+  return true;
+}
+
+}  // namespace quantized
+}  // namespace mxnet

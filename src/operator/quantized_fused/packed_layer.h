@@ -1,0 +1,30 @@
+/*
+ * Convolutions and dense layers on 8-bit integers by packed kernels of our own, for processors
+ * without instructions that add products of bytes exactly: weights are packed once for all plans,
+ * rows of windows are widened to 16 bits a block at a time, and sums become results while they are
+ * in the cache.
+ */
+#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+#define MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+
+#include "operator/quantized/layers.h"
+#include "operator/quantized_fused/fused_layer.h"
+
+namespace mxnet {
+namespace quantized {
+
+/* The weights are input `weight_input` and lie filter by filter, without channels_last. `zeros`:
+ * those of the filters; that of src is the call's. `addend` (null: none) lies as the result does,
+ * and may be the result; call.accumulate is not looked at. */
+struct PackedCall {
+  const LayerCall& layer;
+  int weight_input;
+  ByteZeros zeros;
+  const void* addend;
+};
+/* False: not taken, and nothing is written. */
+bool PackedLayer(KernelArgs& args, const PackedCall& call);
+
+}  // namespace quantized
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_

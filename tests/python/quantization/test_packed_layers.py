@@ -1,0 +1,205 @@
+"""Convolutions and dense layers of 8-bit integers with zero points by loops of our own, which take
+over where oneDNN has no exact sums of bytes (a processor without VNNI, MXNET_ONEDNN_ENABLED=0).
+Sums are exact and what follows is float32 in a known order: results are equal to the last bit."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+pytestmark = pytest.mark.cpu
+INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
+
+
+@pytest.fixture(autouse=True)
+def our_loops():
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", "0")
+    yield
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", "1")
+
+
+def bytes_of(rng, dtype, shape):
+    low, high = INTEGERS[dtype]
+    return rng.integers(low, high + 1, shape).astype(dtype)
+
+
+def zero_of(rng, dtype):
+    return int(rng.integers(INTEGERS[dtype][0], INTEGERS[dtype][1] + 1))
+
+
+def sums(x, zero, w, groups, stride, dilate, pad, pad_end):
+    """Of images (n, c, h, w) with windows (f, c / groups, kh, kw), less the zero point."""
+    x = np.pad(x.astype("int64") - zero, ((0, 0), (0, 0), (pad[0], pad_end[0]), (pad[1], pad_end[1])))
+    filters, channels, *kernel = w.shape
+    out = [(x.shape[i + 2] - (kernel[i] - 1) * dilate[i] - 1) // stride[i] + 1 for i in (0, 1)]
+    y = np.zeros((x.shape[0], groups, filters // groups, *out), "int64")
+    x = x.reshape(x.shape[0], groups, channels, *x.shape[2:])
+    w = w.reshape(groups, filters // groups, channels, *kernel)
+    for i in range(kernel[0]):
+        for j in range(kernel[1]):
+            part = x[..., i * dilate[0]:, j * dilate[1]:][..., ::stride[0], ::stride[1]][..., :out[0], :out[1]]
+            y += np.einsum("ngchw,gfc->ngfhw", part, w[..., i, j])
+    return y.reshape(x.shape[0], filters, *out)
+
+
+def rounded(values, form):
+    """In whole steps of (dtype, scale, zero)."""
+    dtype, scale, zero = form
+    low, high = (np.float32(limit - zero) for limit in INTEGERS[dtype])
+    return np.clip(np.rint(values / np.float32(scale)), low, high)
+
+
+def expected(y, case, scale, bias, addend):
+    """What becomes of sums, whose filters are axis 1."""
+    shape = (1, -1) + (1,) * (y.ndim - 2)
+    if case["out_type"] == "int32":
+        return y
+    v = y.astype("float32") * scale.reshape(shape)
+    bias = bias.reshape(shape)
+    if not case.get("bias_last"):
+        v = v + bias
+    if "between" in case:
+        v = rounded(v, case["between"]) * np.float32(case["between"][1])
+    if case.get("bias_last"):
+        v = v + bias
+    if addend is not None and addend.dtype == "float32":
+        v = v + addend
+    elif addend is not None:
+        v = v + np.float32(case["addend"][1]) * (addend.astype("float32") - np.float32(case["addend"][2]))
+    v = np.clip(v, np.float32(case.get("low", -np.inf)), np.float32(case.get("high", np.inf)))
+    if case["out_type"] == "float32":
+        return v
+    return (rounded(v, case["out"]) + case["out"][2]).astype(case["out_type"])
+
+
+def draw(rng, deep):
+    """What follows a layer, at random; and the dtype of its data."""
+    case = {"data": str(rng.choice(["int8", "uint8"])), "out_type": str(rng.choice(["int8", "uint8", "uint8", "float32", "int32"]))}
+    spread = np.float32(0.01 * 0.02 * 5000 * np.sqrt(deep))
+    is_bytes = case["out_type"] in INTEGERS
+    if is_bytes:
+        case["out"] = (case["out_type"], float(spread / rng.integers(20, 200)), zero_of(rng, case["out_type"]))
+    if case["out_type"] == "int32":
+        return case
+    if rng.random() < 0.4:
+        dtype = str(rng.choice(list(INTEGERS)))
+        case["between"] = (dtype, float(spread / 100), zero_of(rng, dtype))
+        case["bias_last"] = bool(rng.random() < 0.4)
+    if rng.random() < 0.5:
+        dtype = str(rng.choice(list(INTEGERS))) if is_bytes else "float32"
+        case["addend"] = (dtype, float(spread / 90), zero_of(rng, dtype) if is_bytes else 0)
+    if rng.random() < 0.6:
+        case["low"] = 0.0
+    if rng.random() < 0.3:
+        case["high"] = float(spread)
+    return case
+
+
+def attributes(case):
+    found = {"out_type": case["out_type"], "bias_last": case.get("bias_last", False)}
+    found.update({k: case[k] for k in ("low", "high") if k in case})
+    if "out" in case:
+        found.update(out_scale=case["out"][1], out_zero=case["out"][2])
+    for name in ("between", "addend"):
+        if name in case:
+            found.update({f"{name}_type": case[name][0], f"{name}_scale": case[name][1], f"{name}_zero": case[name][2]})
+    return dict(found, with_addend="addend" in case)
+
+
+def run(op, rng, case, x, w, zero, y, **layer):
+    """The operator's result and what it must be."""
+    filters = w.shape[0]
+    scale = (2e-4 * (0.5 + rng.random(filters if rng.random() < 0.7 else 1))).astype("float32")
+    bias = rng.normal(size=filters).astype("float32")
+    inputs = {"data": x, "weight": w, "scale": scale, "zero": np.array([zero], case["data"]), "bias": bias}
+    addend = None
+    if case.get("weight_zero") is not None:
+        inputs["weight_zero"] = case["weight_zero"]
+    if "addend" in case:
+        dtype = case["addend"][0]
+        addend = bytes_of(rng, dtype, y.shape) if dtype in INTEGERS else rng.normal(size=y.shape).astype("float32")
+        inputs["addend"] = addend
+    names = list(inputs)
+    arrays = {n: mx.nd.array(v, dtype=v.dtype) for n, v in inputs.items()}
+    symbol = getattr(mx.sym._internal, op)(**{n: mx.sym.var(n) for n in names}, num_filter=filters, **layer, **attributes(case),
+                                           with_weight_zero="weight_zero" in inputs)
+    got = symbol.bind(mx.cpu(), arrays, grad_req="null").forward()[0].asnumpy()
+    np.testing.assert_array_equal(got, expected(y, case, scale, bias, addend), err_msg=f"{case} {layer}")
+    return got
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_convolutions(seed):
+    rng = np.random.default_rng(seed)
+    groups = int(rng.choice([1, 1, 1, 2, 3]))
+    channels, filters = (groups * int(rng.integers(1, 40)) for _ in range(2))
+    if seed % 5 == 4:  # windows of single channels
+        groups = channels = filters = int(rng.integers(1, 70))
+    kernel, dilate = rng.integers(1, 4, 2), rng.integers(1, 3, 2)
+    stride, pad, pad_end = rng.integers(1, 3, 2), rng.integers(0, 3, 2), rng.integers(0, 3, 2)
+    case = draw(rng, channels // groups * int(np.prod(kernel)))
+    x = bytes_of(rng, case["data"], (int(rng.integers(1, 4)), channels, *rng.integers(5, 13, 2)))
+    w = bytes_of(rng, "int8", (filters, channels // groups, *kernel))
+    zero = zero_of(rng, case["data"])
+    less = np.zeros(filters, "int64")
+    if seed % 4 == 3:
+        case["weight_zero"] = rng.integers(-128, 128, filters if seed % 8 == 3 else 1).astype("int32")
+        less = less + case["weight_zero"]
+    y = sums(x, zero, w.astype("int64") - less.reshape(-1, 1, 1, 1), groups, stride, dilate, pad, pad_end)
+    run("_integer_convolution", rng, case, x, w, zero, y, kernel=tuple(kernel), stride=tuple(stride), dilate=tuple(dilate),
+        pad=tuple(pad), pad_end=tuple(pad_end), num_group=groups)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_dense_layers(seed):
+    rng = np.random.default_rng(1000 + seed)
+    rows, k, n = (int(rng.integers(1, most)) for most in (150, 400, 150))
+    case = draw(rng, k)
+    x, w = bytes_of(rng, case["data"], (rows, k)), bytes_of(rng, "int8", (n, k))
+    zero = zero_of(rng, case["data"])
+    run("_integer_dense", rng, case, x, w, zero, (x.astype("int64") - zero) @ w.astype("int64").T)
+
+
+def test_extremes_do_not_saturate():
+    """The largest products of both signs, side by side."""
+    for value in (-128, 127):
+        x, w = np.full((7, 999), 255, "uint8"), np.full((33, 999), value, "int8")
+        for zero in (0, 255, 3):
+            y = (x.astype("int64") - zero) @ w.astype("int64").T
+            run("_integer_dense", np.random.default_rng(0), {"data": "uint8", "out_type": "int32"}, x, w, zero, y)
+
+
+def test_ties_go_to_the_even_one():
+    """Sums that are odd halves of a step, which is no power of two."""
+    x, w = np.arange(-100, 100, dtype="int8")[:, None], np.ones((16, 1), "int8")
+    case = {"data": "int8", "out_type": "int8", "out": ("int8", 0.6, 0)}
+    arrays = [mx.nd.array(v, dtype=v.dtype) for v in (x, w, np.array([0.3], "float32"), np.zeros(1, "int8"), np.zeros(16, "float32"))]
+    got = mx.nd._internal._integer_dense(*arrays, num_filter=16, **attributes(case)).asnumpy()
+    values = x.astype("float32") * np.float32(0.3) / np.float32(0.6)
+    assert (np.abs(values - np.trunc(values)) == 0.5).sum() > 20
+    np.testing.assert_array_equal(got, np.broadcast_to(np.rint(values), got.shape))
+
+
+@pytest.mark.parametrize("level", ["SSE41", "AVX2"])
+def test_other_instructions(level):
+    """The same where the processor had less, for which a process is started."""
+    if "ONEDNN_MAX_CPU_ISA" in os.environ:
+        pytest.skip("the level is given")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__], capture_output=True, text=True,
+                          env=dict(os.environ, ONEDNN_MAX_CPU_ISA=level), check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_what_ran():
+    names = ("data", "weight", "scale", "zero", "bias")
+    for groups, implementation in ((1, "packed GEMM of bytes"), (32, "depthwise of bytes")):
+        out = mx.sym._internal._integer_convolution(*(mx.sym.var(n) for n in names), kernel=(3, 3), num_filter=32, num_group=groups)
+        arrays = [mx.nd.zeros((1, 32, 8, 8), dtype="int8"), mx.nd.zeros((32, 32 // groups, 3, 3), dtype="int8"), mx.nd.ones(1),
+                  mx.nd.zeros(1, dtype="int8"), mx.nd.zeros(32)]
+        executor = out.bind(mx.cpu(), dict(zip(names, arrays)), grad_req="null")
+        executor.forward()
+        ran = [n["ran"][0]["implementation"] for n in executor.explain(runs=1).plan["nodes"] if "integer" in n["op"]]
+        assert ran == [implementation]
