@@ -3,8 +3,8 @@
  *
  * Most of it follows from the record. An operator that says how much it computes, has weights and
  * takes 16-bit operands gains from them (kLow), and so do products of matrices that say it
- * themselves. One whose inputs must share a dtype gets the widest of theirs (kWidest). An operator that loses too
- * much in float16 (sums, exponentials, norms, losses) says so in its record:
+ * themselves. One whose inputs must share a dtype gets the widest of theirs (kWidest). An operator
+ * that loses too much in float16 (sums, exponentials, norms, losses) says so in its record:
  * set_precision(Precision::kFull), or for some values of one parameter
  * set_precision_condition("act_type", {"elu", "selu"}). All others (kAny) run in what they are
  * given.
