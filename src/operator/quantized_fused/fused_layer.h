@@ -55,7 +55,6 @@ struct LayerCall {
   int addend_type = kInt8;
   float addend_step = 1;
   // ---- of layers whose integers have zero points (integer_layer.cc)
-  bool exact = false;  // sums must not saturate
   int src_zero = 0, dst_zero = 0, addend_zero = 0;
   const float* scales = nullptr;  // in place of `scale`: one for each filter
   bool cuts = false;              // the result lies in [low, high]
@@ -63,7 +62,8 @@ struct LayerCall {
   std::optional<Affine> between;  // the product is rounded to these integers before the addend comes
   bool bias_last = false;         // and before the bias does
 };
-/* False: not taken. Null where no library is linked. */
+/* Exact; false: not taken. Null where no library is linked, or the processor adds bytes so that sums
+ * may saturate. */
 extern bool (*g_fused_layer)(KernelArgs& args, const LayerCall& call);
 
 }  // namespace quantized

@@ -164,7 +164,6 @@ void DescribeConvolution(const P& p, KernelArgs& args, LayerCall* call) {
 }
 
 void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
-  call->exact = true;
   call->src_type = args.in[kData].dtype, call->dst_type = p.out_type;
   call->src_zero = ZeroIn(args.in[kZero]);
   call->addend_type = IsBytes(p.addend_type) ? p.addend_type : p.out_type;

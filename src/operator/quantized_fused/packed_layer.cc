@@ -31,7 +31,7 @@ constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished 
 struct Layer {
   const nn::ConvDims& d;
   const char* src = nullptr;
-  bool is_unsigned = false, depthwise = false;
+  bool is_unsigned = false, depthwise = false, weights_last = false;
   int src_zero = 0;
   int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
   int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
@@ -55,7 +55,7 @@ void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
     for (int64_t c = 0; c < l.per_group; ++c)
       for (int64_t p = 0; p < places; ++p) {
         const int64_t k = p * l.per_group + c;
-        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + c * places + p];
+        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + (l.weights_last ? k : c * places + p)];
       }
   }
 }
@@ -333,8 +333,7 @@ void Reorder(const void* from, bool from_last, void* to, const nn::ConvDims& d, 
 bool Takes(const PackedCall& call, int64_t deep) {
   const ByteLimits limits = LimitsOf(call.layer.src_type);
   const auto zero = static_cast<float>(call.layer.src_zero);
-  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high &&
-         !call.layer.weight.channels_last;
+  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high;
 }
 
 Layer LayerOf(const PackedCall& call) {
@@ -345,6 +344,7 @@ Layer LayerOf(const PackedCall& call) {
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
   Layer l(d);
   l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
+  l.weights_last = layer.weight.channels_last;
   l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
   l.pairs = WidePairs(deep), l.panels = WidePanels(l.filters), l.pitch = 2 * l.pairs;
   l.size = static_cast<int64_t>(DTypeSize(layer.dst_type));

@@ -13,8 +13,8 @@
 namespace mxnet {
 namespace quantized {
 
-/* The weights are input `weight_input` and lie filter by filter, without channels_last. `zeros`:
- * those of the filters; that of src is the call's. `addend` (null: none) lies as the result does,
+/* The weights are input `weight_input`; -1: they are not kept. `zeros`: those of the filters; that of
+ * src is the call's. `addend` (null: none) lies as the result does,
  * and may be the result; call.accumulate is not looked at. */
 struct PackedCall {
   const LayerCall& layer;
