@@ -11,7 +11,7 @@
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/layers.h"
-#include "operator/quantized_fused/packed_layer.h"
+#include "operator/quantized/packed_layer.h"
 
 namespace mxnet {
 namespace quantized {

@@ -13,8 +13,8 @@
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/nodes/quantize_nodes.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized/quantized.h"
-#include "operator/quantized_fused/packed_layer.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/traits.h"
 

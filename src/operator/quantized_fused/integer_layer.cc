@@ -9,9 +9,9 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/layers.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized_fused/fused_layer.h"
 #include "operator/quantized_fused/integer_result.h"
-#include "operator/quantized_fused/packed_layer.h"
 #include "operator/record/traits.h"
 #include "operator/shared/on_host.h"
 

@@ -1,6 +1,6 @@
 /* Loops of the packed layers on 8-bit integers (packed_layer.h). */
-#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
-#define MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
+#ifndef MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_
+#define MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_
 
 #include <cstdint>
 
@@ -67,4 +67,4 @@ MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int6
                                   int64_t at, int64_t n, const void* addend, void* out, int64_t out_pitch);)
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
+#endif  // MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "operator/quantized_fused/packed_kernels.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

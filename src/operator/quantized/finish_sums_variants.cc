@@ -9,7 +9,7 @@
 #endif
 
 #include "mxnet/base.h"
-#include "operator/quantized_fused/packed_kernels.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -188,7 +188,8 @@ void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
       }
       const __m256i mixed = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
       const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
-      const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero), high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
+      const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero),
+                    high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
       const __m128i bytes = is_unsigned ? _mm_packus_epi16(low, high) : _mm_packs_epi16(low, high);
       if (some == kTwo) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j), bytes);

@@ -4,17 +4,17 @@
  * rows of windows are widened to 16 bits a block at a time, and sums become results while they are
  * in the cache.
  */
-#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
-#define MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+#ifndef MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_
+#define MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_
 
+#include "operator/quantized/layer_call.h"
 #include "operator/quantized/layers.h"
-#include "operator/quantized_fused/fused_layer.h"
 
 namespace mxnet {
 namespace quantized {
 
-/* The weights are input `weight_input`; -1: they are not kept. `zeros`: those of the filters; that of
- * src is the call's. `addend` (null: none) lies as the result does,
+/* The weights are input `weight_input`; -1: they are not kept. `zeros`: those of the filters; that
+ * of src is the call's. `addend` (null: none) lies as the result does,
  * and may be the result; call.accumulate is not looked at. */
 struct PackedCall {
   const LayerCall& layer;
@@ -27,4 +27,4 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call);
 
 }  // namespace quantized
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+#endif  // MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_

@@ -1,4 +1,4 @@
-#include "operator/quantized_fused/packed_layer.h"
+#include "operator/quantized/packed_layer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,10 @@
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/packed_kernels.h"
 #include "operator/quantized/quantized.h"
-#include "operator/quantized_fused/integer_result.h"
-#include "operator/quantized_fused/packed_kernels.h"
 
 namespace mxnet {
 namespace quantized {
@@ -333,7 +333,7 @@ void Reorder(const void* from, bool from_last, void* to, const nn::ConvDims& d, 
 bool Takes(const PackedCall& call, int64_t deep) {
   const ByteLimits limits = LimitsOf(call.layer.src_type);
   const auto zero = static_cast<float>(call.layer.src_zero);
-  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high;
+  return deep > 0 && deep <= (call.zeros.filters ? kMostDeep / 2 : kMostDeep) && zero >= limits.low && zero <= limits.high;
 }
 
 Layer LayerOf(const PackedCall& call) {
