@@ -213,7 +213,7 @@ void BytesOf(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
 
 /* False: not of this kind. */
 bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
-  if (f.zeros || (f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
+  if ((f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
   if (f.result.inverse == 0 || (f.between && f.rounding.inverse == 0)) return false;
   if (!rows.addend)
     BytesOf<Addend::kNone>(f, rows, at, n);
@@ -226,39 +226,24 @@ bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
 
 #endif
 
-void Row(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n, const char* addend, char* out) {
-  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1;
-  for (int64_t from = 0; from < n; from += kMost) {
-    const int64_t some = std::min(kMost, n - from);
-    const int32_t* own = sums + from;
-    int32_t less[kMost];
-    if (f.zeros) {
-      const int32_t* zeros = f.zeros + at + from;
-#pragma GCC ivdep
-      for (int64_t j = 0; j < some; ++j) less[j] = own[j] - row * zeros[j];
-      own = less;
-    }
-    const char* beside = addend ? addend + from * size : nullptr;
-    char* to = out + from * size;
-    if (f.out_type == kInt32)
-      Sums(own, reinterpret_cast<const int32_t*>(beside), some, reinterpret_cast<int32_t*>(to));
-    else
-      Piece(f, own, at + from, some, beside, to);
-  }
+void Row(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+  if (f.out_type == kInt32) return Sums(sums, reinterpret_cast<const int32_t*>(addend), n, reinterpret_cast<int32_t*>(out));
+  const int64_t size = f.out_type == kFloat32 ? 4 : 1;
+  for (int64_t from = 0; from < n; from += kMost)
+    Piece(f, sums + from, at + from, std::min(kMost, n - from), addend ? addend + from * size : nullptr, out + from * size);
 }
 
 }  // namespace
 
-void FinishSums(const SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t at, int64_t n,
-                const void* addend, void* out, int64_t out_pitch) {
+void FinishSums(const SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, int64_t at, int64_t n, const void* addend, void* out,
+                int64_t out_pitch) {
   const char* added = static_cast<const char*>(addend);
   char* to = static_cast<char*>(out);
 #if defined(__AVX2__)
   if (FastBytes(f, {rows, sums, pitch, added, to, out_pitch}, at, n)) return;
 #endif
-  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1, bytes = out_pitch * size;
-  for (int64_t i = 0; i < rows; ++i)
-    Row(f, sums + i * pitch, f.zeros ? row_sums[i] : 0, at, n, added ? added + i * bytes : nullptr, to + i * bytes);
+  const int64_t bytes = out_pitch * (f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1);
+  for (int64_t i = 0; i < rows; ++i) Row(f, sums + i * pitch, at, n, added ? added + i * bytes : nullptr, to + i * bytes);
 }
 
 }  // namespace MXNET_CPU_VARIANT

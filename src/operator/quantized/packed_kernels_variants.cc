@@ -207,5 +207,29 @@ void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, co
   is_unsigned ? Depthwise<true>(taps, pairs, packed, start, channels, sums) : Depthwise<false>(taps, pairs, packed, start, channels, sums);
 }
 
+void PackPairs(const int8_t* b, int64_t k, int64_t n, int8_t* packed) {
+  for (int64_t j = 0; j < n; j += kWideColumns)
+    for (int64_t i = 0; i < k; i += 2, packed += 2 * kWideColumns) {
+      const int64_t some = std::min(kWideColumns, n - j);
+      int8_t rows[2][kWideColumns] = {};
+      if (some == kWideColumns && i + 1 < k) {  // of a size that is known
+        std::memcpy(rows[0], b + i * n + j, kWideColumns);
+        std::memcpy(rows[1], b + (i + 1) * n + j, kWideColumns);
+      } else {
+        std::memcpy(rows[0], b + i * n + j, static_cast<size_t>(some));
+        if (i + 1 < k) std::memcpy(rows[1], b + (i + 1) * n + j, static_cast<size_t>(some));
+      }
+      for (int64_t c = 0; c < kWideColumns; ++c) packed[2 * c] = rows[0][c], packed[2 * c + 1] = rows[1][c];
+    }
+}
+
+void TakeZeros(int64_t rows, const int32_t* row_sums, const int32_t* zeros, int64_t n, int32_t* sums, int64_t pitch) {
+  for (int64_t i = 0; i < rows; ++i, sums += pitch) {
+    const int32_t row = row_sums[i];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; ++j) sums[j] -= row * zeros[j];
+  }
+}
+
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet

@@ -13,7 +13,6 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
-#include "operator/quantized/packed_kernels.h"
 #include "operator/quantized/quantized.h"
 
 namespace mxnet {
@@ -38,6 +37,7 @@ struct Layer {
   explicit Layer(const nn::ConvDims& dims) : d(dims) {}
   const int8_t* packed = nullptr;
   SumsFinish finish;
+  const int32_t* zeros = nullptr;  // of the filters; null: 0
   const char* addend = nullptr;
   char* dst = nullptr;
   int64_t size = 1;  // of an element of the result
@@ -99,7 +99,6 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   const int64_t filters = layer.dims.filters;
   SumsFinish f;
   f.out_type = layer.dst_type;
-  if (call.zeros.filters) f.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, filters);
   if (f.out_type == kInt32) return f;
   f.scales = ForEach(args, layer.scales, false, layer.scale, filters);
   f.bias = ForEach(args, layer.bias, false, 0.0f, filters);
@@ -111,22 +110,16 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   }
   f.addend_type = layer.addend_type, f.addend_step = layer.addend_step, f.addend_zero = static_cast<float>(layer.addend_zero);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  f.low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity;
-  f.high = layer.cuts && !layer.relu ? layer.high : kInfinity;
-  if (f.out_type == kFloat32) return f;
-  f.result.SetStep(layer.dst_step);
-  SetLimits(f.out_type, layer.dst_zero, &f.result);
-  CutTo(f.low, f.high, &f.result);
-  f.zero = layer.dst_zero;
+  const float low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity, high = layer.cuts && !layer.relu ? layer.high : kInfinity;
+  SetResult({layer.dst_type, layer.dst_step, layer.dst_zero}, low, high, &f);
   return f;
 }
 
 /* `count` rows from `row` on. */
-void Finish(const Layer& l, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t row, int64_t count, int64_t filter,
-            int64_t n) {
+void Finish(const Layer& l, const int32_t* sums, int64_t pitch, int64_t row, int64_t count, int64_t filter, int64_t n) {
   const int64_t at = (row * l.d.filters + filter) * l.size;
   MXNET_CPU_CALL(FinishSums)
-  (l.finish, count, sums, pitch, row_sums, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
+  (l.finish, count, sums, pitch, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
 }
 
 // ---- windows as rows
@@ -228,7 +221,7 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
   WindowRows(l, group, begin, count, room.wide);
-  if (l.finish.zeros)
+  if (l.zeros)
     for (int64_t i = 0; i < count; ++i) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep);
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
@@ -237,7 +230,8 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
     (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
      room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
-    Finish(l, room.sums, kColumns, room.row_sums, begin, count, group * l.filters + first, n);
+    if (l.zeros) MXNET_CPU_CALL(TakeZeros)(count, room.row_sums, l.zeros + group * l.filters + first, n, room.sums, kColumns);
+    Finish(l, room.sums, kColumns, begin, count, group * l.filters + first, n);
   }
 }
 
@@ -298,7 +292,7 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int3
     const int64_t waiting = at[2] % kPlaces;
     MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data() + waiting * pitch);
     if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
-      Finish(l, room->sums.data(), pitch, nullptr, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
+      Finish(l, room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
   }
 }
 
@@ -353,6 +347,15 @@ Layer LayerOf(const PackedCall& call) {
 
 }  // namespace
 
+void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
+  f->out_type = form.dtype, f->low = low, f->high = high;
+  if (form.dtype == kFloat32 || form.dtype == kInt32) return;
+  f->result.SetStep(form.step);
+  SetLimits(form.dtype, form.zero, &f->result);
+  CutTo(low, high, &f->result);
+  f->zero = form.zero;
+}
+
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
@@ -360,6 +363,7 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   if (!Takes(call, l.deep)) return false;
   l.packed = Packed(args, call, l);
   l.finish = FinishOf(args, call);
+  if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
     char* last = nn::Workspace<char>(args, d.batch * d.channels * d.InSize());
     Reorder(layer.src.ptr, false, last, d, d.channels, d.InSize(), 1);

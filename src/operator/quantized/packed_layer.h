@@ -9,6 +9,7 @@
 
 #include "operator/quantized/layer_call.h"
 #include "operator/quantized/layers.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace quantized {
@@ -22,6 +23,10 @@ struct PackedCall {
   ByteZeros zeros;
   const void* addend;
 };
+/* Results of this dtype, whose 8-bit integers have a step and a zero point, of values in
+ * [low, high]. */
+void SetResult(const Affine& form, float low, float high, SumsFinish* f);
+
 /* False: not taken, and nothing is written. */
 bool PackedLayer(KernelArgs& args, const PackedCall& call);
 
