@@ -21,12 +21,7 @@ inline int64_t WidePanelBytes(int64_t k) { return WidePairs(k) * 2 * kWideColumn
 
 /* How values are divided by a step, and rounded to whole numbers. */
 struct Division {
-  float step = 1, inverse = 0;  // 0: it is not precise
-  float low = 0, high = 0;      // of the whole numbers
-  void SetStep(float s) {
-    step = s;
-    inverse = s > 1e-30f && s < 1e30f ? 1 / s : 0;
-  }
+  float step = 1, low = 0, high = 0;  // limits of the whole numbers
 };
 
 /* What becomes of a row of sums, in this order; arrays of columns have whole panels. */

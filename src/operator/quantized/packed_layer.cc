@@ -105,7 +105,7 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   f.bias_last = layer.bias_last;
   if (layer.between) {
     f.between = true;
-    f.rounding.SetStep(layer.between->step);
+    f.rounding.step = layer.between->step;
     SetLimits(layer.between->dtype, layer.between->zero, &f.rounding);
   }
   f.addend_type = layer.addend_type, f.addend_step = layer.addend_step, f.addend_zero = static_cast<float>(layer.addend_zero);
@@ -350,7 +350,7 @@ Layer LayerOf(const PackedCall& call) {
 void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
   f->out_type = form.dtype, f->low = low, f->high = high;
   if (form.dtype == kFloat32 || form.dtype == kInt32) return;
-  f->result.SetStep(form.step);
+  f->result.step = form.step;
   SetLimits(form.dtype, form.zero, &f->result);
   CutTo(low, high, &f->result);
   f->zero = form.zero;
