@@ -24,6 +24,7 @@ constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
 constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
 constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
 constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished together
 
 /* A layer whose images and result have their channels beside each other. */
@@ -124,40 +125,86 @@ void Finish(const Layer& l, const int32_t* sums, int64_t pitch, int64_t row, int
 
 // ---- windows as rows
 
-/* Places [first, first + kernel[2]) of a line of the image, `first` of them before it and so on. */
+/* Places [first, first + count) of a line of the image, of which those outside are zeros. */
+void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count, int16_t* to) {
+  const int64_t c = l.d.channels, before = std::min(count, std::max<int64_t>(0, -first)),
+                end = std::max(before, std::min(count, l.d.in[2] - first));
+  std::fill_n(to, before * c, int16_t{0});
+  MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
+  std::fill_n(to + end * c, (count - end) * c, int16_t{0});
+}
+
+/* What a window from place `first` on sees of a line. */
 void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
   const nn::ConvDims& d = l.d;
-  const int64_t c = l.per_group;
-  if (d.groups == 1 && d.dilate[2] == 1) {
-    const int64_t before = std::min(d.kernel[2], std::max<int64_t>(0, -first)),
-                  end = std::max(before, std::min(d.kernel[2], d.in[2] - first));
-    std::fill_n(to, before * c, int16_t{0});
-    MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
-    std::fill_n(to + end * c, (d.kernel[2] - end) * c, int16_t{0});
-    return;
-  }
-  for (int64_t k = 0; k < d.kernel[2]; ++k, to += c) {
+  if (d.groups == 1 && d.dilate[2] == 1) return WidenPlaces(l, line, first, d.kernel[2], to);
+  for (int64_t k = 0; k < d.kernel[2]; ++k, to += l.per_group) {
     const int64_t x = first + k * d.dilate[2];
     if (x >= 0 && x < d.in[2])
-      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, c, to);
+      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, l.per_group, to);
     else
-      std::fill_n(to, c, int16_t{0});
+      std::fill_n(to, l.per_group, int16_t{0});
   }
 }
 
-/* The window of place `at` of an image. */
-void WindowRow(const Layer& l, const char* image, const int64_t (&at)[3], int64_t channel, int16_t* to) {
+/* f(line of the image, or null where it is outside) for each line that the windows of these places
+ * see. */
+template <typename F>
+void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) {
   const nn::ConvDims& d = l.d;
-  const int64_t line = d.kernel[2] * l.per_group;
-  if (l.deep % 2) to[l.deep] = 0;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
-    for (int64_t j = 0; j < d.kernel[1]; ++j, to += line) {
+    for (int64_t j = 0; j < d.kernel[1]; ++j) {
       const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
-      if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1])
-        std::fill_n(to, line, int16_t{0});
-      else
-        WindowLine(l, image + (z * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2], channel, to);
+      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
+      f(inside ? image + (z * d.in[1] + y) * d.in[2] * d.channels : nullptr);
     }
+}
+
+/* Windows of `count` places of a line of the result, from `at` on. */
+void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
+  const int64_t width = l.d.kernel[2] * l.per_group;
+  for (int64_t x = 0; x < count; ++x, to += l.pitch) {
+    int16_t* part = to;
+    if (l.deep % 2) to[l.deep] = 0;
+    ForLines(l, image, at, [&](const char* line) {
+      if (line)
+        WindowLine(l, line, (at[2] + x) * l.d.stride[2] - l.d.pad[2], channel, part);
+      else
+        std::fill_n(part, width, int16_t{0});
+      part += width;
+    });
+  }
+}
+
+// Windows of few numbers of a line are copied from lines that are widened once.
+
+bool SharesLines(const Layer& l) {
+  return l.d.groups == 1 && l.d.dilate[2] == 1 && l.d.kernel[2] > 1 && l.d.kernel[2] * l.per_group <= kSmall;
+}
+int64_t LineRoom(const Layer& l) {  // numbers of the widened lines
+  const nn::ConvDims& d = l.d;
+  return SharesLines(l) ? d.kernel[0] * d.kernel[1] * ((d.out[2] - 1) * d.stride[2] + d.kernel[2]) * l.per_group + kCopied : 0;
+}
+
+/* As above. Behind the last row there is room for kCopied numbers. */
+void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t width = d.kernel[2] * l.per_group, step = d.stride[2] * l.per_group, places = (count - 1) * d.stride[2] + d.kernel[2];
+  int16_t* next = lines;
+  ForLines(l, image, at, [&](const char* line) {
+    if (line)
+      WidenPlaces(l, line, at[2] * d.stride[2] - d.pad[2], places, next);
+    else
+      std::fill_n(next, places * l.per_group, int16_t{0});
+    next += places * l.per_group;
+  });
+  for (int64_t x = 0; x < count; ++x, to += l.pitch) {
+    int16_t* part = to;
+    // What is written behind the width belongs to the next line or the next row, which come later.
+    for (const int16_t* line = lines + x * step; part != to + l.deep; part += width, line += places * l.per_group)
+      for (int64_t k = 0; k < width; k += kCopied) std::memcpy(part + k, line + k, kCopied * sizeof(int16_t));
+    if (l.deep % 2) *part = 0;
+  }
 }
 
 /* Are the windows the places as they lie? */
@@ -169,24 +216,22 @@ bool LieAsRows(const Layer& l) {
 }
 
 /* Windows of places [begin, begin + count) of the results of all images. */
-void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* to) {
+void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (LieAsRows(l)) {
     MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
     return;
   }
-  int64_t place = begin % d.OutSize();
-  const char* image = l.src + begin / d.OutSize() * d.InSize() * d.channels;
-  int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
-  for (int64_t i = 0; i < count; ++i, to += l.pitch) {
-    WindowRow(l, image, at, group * l.per_group, to);
-    if (++at[2] < d.out[2]) continue;
-    at[2] = 0;
-    if (++at[1] < d.out[1]) continue;
-    at[1] = 0;
-    if (++at[0] < d.out[0]) continue;
-    at[0] = 0;
-    image += d.InSize() * d.channels;
+  const bool shares = SharesLines(l);
+  for (int64_t i = 0, some; i < count; i += some, to += some * l.pitch) {
+    const int64_t place = (begin + i) % d.OutSize();
+    const char* image = l.src + (begin + i) / d.OutSize() * d.InSize() * d.channels;
+    const int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+    some = std::min(count - i, d.out[2] - at[2]);
+    if (shares)
+      WindowsOfWidened(l, image, at, some, lines, to);
+    else
+      WindowsOfLine(l, image, at, some, group * l.per_group, to);
   }
 }
 
@@ -212,7 +257,7 @@ struct Tasks {
 
 /* What a thread works in. */
 struct Room {
-  int16_t* wide;
+  int16_t *wide, *lines;
   int32_t* sums;
   int32_t* row_sums;
 };
@@ -220,7 +265,7 @@ struct Room {
 void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
-  WindowRows(l, group, begin, count, room.wide);
+  WindowRows(l, group, begin, count, room.lines, room.wide);
   if (l.zeros)
     for (int64_t i = 0; i < count; ++i) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep);
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
@@ -239,12 +284,14 @@ void Products(KernelArgs& args, const Layer& l) {
   Ran("packed GEMM of bytes");
   const Tasks tasks(l);
   const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
-  const int64_t wide = RoundUp(rows * l.pitch, 32);
-  int16_t* widened = nn::Workspace<int16_t>(args, threads * wide);
+  const int64_t wide = RoundUp(rows * l.pitch + kCopied, 32), lines = RoundUp(LineRoom(l), 32);
+  int16_t* widened = nn::Workspace<int16_t>(args, threads * (wide + lines));
   int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
   ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
     for (int64_t id = b; id < e; ++id) {
-      const Room room{widened + id * wide, sums + id * rows * (kColumns + 1), sums + id * rows * (kColumns + 1) + rows * kColumns};
+      int16_t* own = widened + id * (wide + lines);
+      int32_t* own_sums = sums + id * rows * (kColumns + 1);
+      const Room room{own, own + wide, own_sums, own_sums + rows * kColumns};
       for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
     }
   });
