@@ -45,7 +45,7 @@ struct SumsFinish {
  * bits. SumWide: of n numbers.
  *
  * DepthwiseBytes: sums[c] = start[c] + sum over taps of taps[t][c] * B(t, c), for B (taps,
- * channels) in panels; there are 2 * pairs taps. Of sums and start there are whole panels.
+ * channels) in panels of 16 bits; there are 2 * pairs taps. Of sums and start there are whole panels.
  *
  * PackPairs: B (k, n) as it lies, in panels. TakeZeros: sums[i * pitch + j] -= row_sums[i] *
  * zeros[j].
@@ -57,7 +57,7 @@ MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int6
                   void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels,
                                     int32_t* sums, int64_t pitch);
                   int32_t SumWide(const int16_t* x, int64_t n);
-                  void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start,
+                  void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int16_t* packed, const int32_t* start,
                                       int64_t channels, int32_t* sums);
                   void PackPairs(const int8_t* b, int64_t k, int64_t n, int8_t* packed);
                   void TakeZeros(int64_t rows, const int32_t* row_sums, const int32_t* zeros, int64_t n, int32_t* sums, int64_t pitch);

@@ -25,7 +25,7 @@ constexpr int64_t kTogether = 4;                    // panels whose sums are fin
 constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
-constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished together
+constexpr int64_t kPlaces = 8;               // whose sums over single channels are finished together
 
 /* A layer whose images and result have their channels beside each other. */
 struct Layer {
@@ -321,7 +321,7 @@ void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const 
 }
 
 /* A line of places of the result. */
-void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int32_t* start, DepthwiseRoom* room) {
+void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
   const nn::ConvDims& d = l.d;
   const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
   int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
@@ -337,7 +337,7 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int3
       PointTaps(l, image, at, outside, taps);
     }
     const int64_t waiting = at[2] % kPlaces;
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data() + waiting * pitch);
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, weights, start, d.channels, room->sums.data() + waiting * pitch);
     if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
       Finish(l, room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
   }
@@ -352,10 +352,12 @@ void Depthwise(KernelArgs& args, const Layer& l) {
   std::fill_n(start, l.panels * kWideColumns, 0);
   for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
     start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
+  int16_t* weights = nn::Workspace<int16_t>(args, l.GroupBytes());
+  MXNET_CPU_CALL(WidenLess)(l.packed, false, 0, l.GroupBytes(), weights);
   ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
     DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
                        std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
-    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, start, &room);
+    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, weights, start, &room);
   });
 }
 
