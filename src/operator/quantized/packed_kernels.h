@@ -45,7 +45,8 @@ struct SumsFinish {
  * bits. SumWide: of n numbers.
  *
  * DepthwiseBytes: sums[c] = start[c] + sum over taps of taps[t][c] * B(t, c), for B (taps,
- * channels) in panels of 16 bits; there are 2 * pairs taps. Of sums and start there are whole panels.
+ * channels) in panels of 16 bits; there are 2 * pairs taps. Of sums and start there are whole
+ * panels.
  *
  * PackPairs: B (k, n) as it lies, in panels. TakeZeros: sums[i * pitch + j] -= row_sums[i] *
  * zeros[j].
