@@ -1,6 +1,7 @@
-// Convolution of 8-bit integers by loops of our own: the places that a window sees become rows of
-// 16-bit integers, which are multiplied with the filters (im2col: Chellapilla et al., High
-// performance convolutional neural networks for document processing, 2006).
+// Convolution of 8-bit integers to sums. Those that may not fit into 32 bits, and are cut, are
+// computed by loops of our own: the places that a window sees become rows of 16-bit integers, which
+// are multiplied with the filters (im2col: Chellapilla et al., High performance convolutional
+// neural networks for document processing, 2006).
 #include <algorithm>
 #include <vector>
 
@@ -9,8 +10,8 @@
 #include "operator/nn/onednn/hooks.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
-#include "operator/quantized/depthwise_bytes.h"
 #include "operator/quantized/layers.h"
+#include "operator/quantized/packed_layer.h"
 
 namespace mxnet {
 namespace quantized {
@@ -98,52 +99,6 @@ void Task(const Job& job, int64_t task, std::vector<int16_t>* rows) {
     Multiply(weights, job.filters, rows->data(), count, job.deep, out + g * job.filters * d.OutSize() + place, d.OutSize());
 }
 
-/* A window on each channel alone, of images whose channels lie beside each other. */
-bool IsDepthwise(const nn::ConvCall& call) {
-  const nn::ConvDims& d = call.dims;
-  return d.groups == d.channels && d.filters == d.channels && d.channels >= 8 && call.src.channels_last && d.KernelSize() <= 1024;
-}
-
-/* Output places [from, to) of an image each. */
-void DepthwisePlaces(const Job& job, const int16_t* by_tap, int64_t from, int64_t to) {
-  const nn::ConvDims& d = job.call.dims;
-  const int64_t channels = d.channels, taps = d.KernelSize();
-  const bool last = job.call.dst.channels_last;
-  std::vector<const void*> bytes(static_cast<size_t>(taps));
-  std::vector<int> tap(static_cast<size_t>(taps));
-  std::vector<int32_t> room(static_cast<size_t>(last ? 0 : channels));
-  for (int64_t i = from; i < to; ++i) {
-    const int64_t n = i / d.OutSize(), place = i % d.OutSize();
-    const int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
-    int count = 0, index = 0;
-    for (int64_t kd = 0; kd < d.kernel[0]; ++kd)
-      for (int64_t kh = 0; kh < d.kernel[1]; ++kh)
-        for (int64_t kw = 0; kw < d.kernel[2]; ++kw, ++index) {
-          const int64_t z = at[0] * d.stride[0] - d.pad[0] + kd * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + kh * d.dilate[1],
-                        x = at[2] * d.stride[2] - d.pad[2] + kw * d.dilate[2];
-          if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1] || x < 0 || x >= d.in[2]) continue;
-          bytes[static_cast<size_t>(count)] =
-              static_cast<const char*>(job.call.src.ptr) + (n * d.InSize() + (z * d.in[1] + y) * d.in[2] + x) * channels;
-          tap[static_cast<size_t>(count++)] = index;
-        }
-    int32_t* image = static_cast<int32_t*>(job.call.dst.ptr) + n * channels * d.OutSize();
-    int32_t* sums = last ? image + place * channels : room.data();
-    MXNET_CPU_CALL(DepthwisePlace)(bytes.data(), tap.data(), count, job.call.dtype == kUint8, job.zero, by_tap, channels, sums);
-    if (last) continue;
-    for (int64_t c = 0; c < channels; ++c) image[c * d.OutSize() + place] = sums[c];
-  }
-}
-
-void Depthwise(KernelArgs& args, const Job& job) {
-  const nn::ConvDims& d = job.call.dims;
-  Ran("depthwise of bytes");
-  int16_t* by_tap = nn::Workspace<int16_t>(args, d.channels * job.deep);
-  for (int64_t c = 0; c < d.channels; ++c)
-    for (int64_t t = 0; t < job.deep; ++t) by_tap[t * d.channels + c] = job.weights[c * job.deep + t];
-  ParallelFor(d.batch * d.OutSize(), std::max<int64_t>(1, 200000 / (d.channels * job.deep)),
-              [&](int64_t from, int64_t to) { DepthwisePlaces(job, by_tap, from, to); });
-}
-
 }  // namespace
 
 void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& zeros) {
@@ -151,6 +106,11 @@ void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& 
   const auto library = zeros.src == 0 && !zeros.filters ? nn::ActiveHooks().convolution : nullptr;
   Job job(call, zeros);
   if (library && job.deep > 0 && job.deep <= kMostDeep && library(args, call)) return;
+  LayerCall layer;
+  layer.dims = d, layer.src_type = call.dtype, layer.dst_type = kInt32, layer.src_zero = zeros.src;
+  layer.src = call.src, layer.weight = call.weight, layer.dst = call.dst;
+  if (PackedLayer(args, {layer, call.weight_input, zeros, nullptr})) return;
+  args.NeedWeights(call.weight.ptr);
   int16_t* wide = nn::Workspace<int16_t>(args, d.filters * job.deep);
   const char* bytes = static_cast<const char*>(call.weight.ptr);
   ParallelFor(d.filters * job.deep, 65536, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(WidenBytes)(bytes + b, false, e - b, wide + b); });
@@ -160,7 +120,6 @@ void ConvolveBytes(KernelArgs& args, const nn::ConvCall& call, const ByteZeros& 
         wide[i] = static_cast<int16_t>(wide[i] - zeros.filters[zeros.one ? 0 : i / job.deep]);
     });
   job.weights = wide;
-  if (IsDepthwise(call)) return Depthwise(args, job);
   Ran("im2col of 16-bit integers");
   const int64_t work = std::max<int64_t>(1, kPlaces * job.filters * job.deep);
   ParallelFor(d.batch * d.groups * job.tiles, std::max<int64_t>(1, 500000 / work), [&](int64_t b, int64_t e) {

@@ -13,6 +13,7 @@
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/nodes/quantize_nodes.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/traits.h"
@@ -214,6 +215,8 @@ void Forward(KernelArgs& args) {
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }
+  const bool alike = !addend || IsLast(*addend) == IsLast(args.out[0]);
+  if (usable && alike && PackedLayer(args, {call, 1, {}, addend ? addend->dptr : nullptr})) return;
   RunReference(args, call, addend);
 }
 

@@ -172,7 +172,6 @@ void AddForm(const LayerCall& call, Key* key) {
 
 bool Run(KernelArgs& args, const LayerCall& call) {
   const nn::ConvDims& d = call.dims;
-  if (call.exact && !nn::AddsBytesExactly()) return false;
   const double products =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
   const int team = LibraryTeam(products, OmpMaxThreads());
@@ -217,7 +216,10 @@ bool Run(KernelArgs& args, const LayerCall& call) {
   return true;
 }
 
-[[maybe_unused]] const bool linked = [] { return g_fused_layer = Run, true; }();
+[[maybe_unused]] const bool linked = [] {
+  if (nn::AddsBytesExactly()) g_fused_layer = Run;
+  return true;
+}();
 
 }  // namespace
 }  // namespace quantized

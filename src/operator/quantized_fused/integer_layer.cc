@@ -9,9 +9,9 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/layers.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized_fused/fused_layer.h"
 #include "operator/quantized_fused/integer_result.h"
-#include "operator/quantized_fused/packed_layer.h"
 #include "operator/record/traits.h"
 #include "operator/shared/on_host.h"
 
@@ -164,7 +164,6 @@ void DescribeConvolution(const P& p, KernelArgs& args, LayerCall* call) {
 }
 
 void ReadForm(const P& p, KernelArgs& args, LayerCall* call) {
-  call->exact = true;
   call->src_type = args.in[kData].dtype, call->dst_type = p.out_type;
   call->src_zero = ZeroIn(args.in[kZero]);
   call->addend_type = IsBytes(p.addend_type) ? p.addend_type : p.out_type;

@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "base/ran.h"
+#include "base/round_up.h"
+#include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/intgemm.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized_fused/integer_result.h"
 #include "operator/shared/on_host.h"
 
@@ -55,7 +58,65 @@ bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
 }
 
-/* One matrix by loops of our own: rows of a with columns of b, as 16-bit integers. */
+/* What a thread works in. */
+struct Room {
+  int8_t* packed;
+  int16_t* wide;
+  int32_t *row_sums, *sums;
+};
+
+constexpr int64_t kRows = 48;  // at a time
+
+/* Rows [from, to) of one product by packed kernels. */
+void Packed(const MatMulCall& call, const SumsFinish& finish, const int32_t* zeros, int64_t index, int64_t from, int64_t to,
+            const Room& room) {
+  const int64_t n = call.n, k = call.k, pitch = 2 * WidePairs(k), across = WidePanels(n) * kWideColumns;
+  const auto size = static_cast<int64_t>(DTypeSize(finish.out_type));
+  MXNET_CPU_CALL(PackPairs)(call.b + index * k * n, k, n, room.packed);
+  for (int64_t at = from; at < to; at += kRows) {
+    const int64_t some = std::min(kRows, to - at), row = index * call.m + at;
+    for (int64_t i = 0; i < some; ++i) {
+      int16_t* wide = room.wide + i * pitch;
+      MXNET_CPU_CALL(WidenLess)(static_cast<const char*>(call.a) + (row + i) * k, call.a_type == kUint8, call.a_zero, k, wide);
+      if (k % 2) wide[k] = 0;
+      if (call.b_zero) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(wide, k);
+    }
+    MXNET_CPU_CALL(WideProducts)(room.wide, some, pitch, WidePairs(k), room.packed, WidePanels(n), room.sums, across);
+    if (call.b_zero) MXNET_CPU_CALL(TakeZeros)(some, room.row_sums, zeros, n, room.sums, across);
+    MXNET_CPU_CALL(FinishSums)(finish, some, room.sums, across, 0, n, nullptr, static_cast<char*>(call.to) + row * n * size, n);
+  }
+}
+
+/* By packed kernels of our own. REQUIRES: the sums fit into 32 bits. */
+void Products(KernelArgs& args, const P& p, const MatMulCall& call) {
+  Ran("packed GEMM of bytes");
+  const int64_t n = call.n, k = call.k, across = WidePanels(n) * kWideColumns, rows = std::min(kRows, call.m);
+  SumsFinish finish;
+  SetResult(call.out, p.low, p.high, &finish);
+  float* scales = nn::Workspace<float>(args, 2 * across);
+  std::fill_n(scales, across, call.scale), std::fill_n(scales + across, across, 0.0f);
+  finish.scales = scales, finish.bias = scales + across;
+  int32_t* zeros = nn::Workspace<int32_t>(args, across);
+  std::fill_n(zeros, across, call.b_zero);
+  const int threads = OmpThreadsForFlops(2.0 * static_cast<double>(call.batch * call.m) * static_cast<double>(n * k));
+  const int64_t parts = std::min((call.m + 15) / 16, std::max<int64_t>(1, threads / call.batch)), tasks = call.batch * parts;
+  const int64_t packed = RoundUp(WidePanels(n) * WidePanelBytes(k), 64), wide = RoundUp(rows * 2 * WidePairs(k), 32),
+                sums = RoundUp(rows * (across + 1), 16);
+  int8_t* packed_room = nn::Workspace<int8_t>(args, threads * packed);
+  int16_t* wide_room = nn::Workspace<int16_t>(args, threads * wide);
+  int32_t* sums_room = nn::Workspace<int32_t>(args, threads * sums);
+  ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t id = begin; id < end; ++id) {
+      int32_t* own = sums_room + id * sums;
+      const Room room{packed_room + id * packed, wide_room + id * wide, own + rows * across, own};
+      for (int64_t t = tasks * id / threads; t < tasks * (id + 1) / threads; ++t)
+        Packed(call, finish, zeros, t / parts, call.m * (t % parts) / parts, call.m * (t % parts + 1) / parts, room);
+    }
+  });
+}
+
+/* One product whose sums may not fit into 32 bits, and are cut: rows of a with columns of b, as
+ * 16-bit integers. */
 void OneMatrix(const P& p, const MatMulCall& call, int64_t index) {
   const int64_t m = call.m, n = call.n, k = call.k;
   std::vector<int16_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(n * k));
@@ -105,6 +166,7 @@ void Forward(KernelArgs& args) {
   const bool cuts = p.low > -std::numeric_limits<float>::infinity() || p.high < std::numeric_limits<float>::infinity();
   if (!cuts && g_integer_matmul && Env::Get().onednn_enabled && call.k > 0 && call.k <= kMostTogether && g_integer_matmul(args, call))
     return;
+  if (call.k > 0 && call.k <= kMostTogether) return Products(args, p, call);
   Ran("products of 16-bit integers");
   ParallelFor(call.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) OneMatrix(p, call, i);

@@ -163,6 +163,31 @@ def test_dense_layers(seed):
     run("_integer_dense", rng, case, x, w, zero, (x.astype("int64") - zero) @ w.astype("int64").T)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_products_of_two_arrays(seed):
+    rng = np.random.default_rng(2000 + seed)
+    batch, m, k, n = (int(rng.integers(1, most)) for most in (5, 120, 90, 70))
+    case = {key: value for key, value in draw(rng, k).items() if key not in ("between", "bias_last", "addend")}
+    a = bytes_of(rng, case["data"], (batch, m, k))
+    b = bytes_of(rng, str(rng.choice(list(INTEGERS))), (batch, k, n))
+    zeros = zero_of(rng, case["data"]), int(rng.integers(0, 100))
+    y = (a.astype("int64") - zeros[0]) @ (b.astype("int64") - zeros[1])
+    scale = np.float32(0.02) * np.float32(0.01)
+    given = {key: value for key, value in attributes(case).items() if key.split("_")[0] in ("out", "low", "high")}
+    got = mx.nd._internal._integer_matmul(mx.nd.array(a, dtype=a.dtype), mx.nd.array(b, dtype=b.dtype), a_scale=0.02, b_scale=0.01,
+                                          a_zero=zeros[0], b_zero=zeros[1], **given).asnumpy()
+    np.testing.assert_array_equal(got, expected(y, case, np.array([scale]), np.zeros(1, "float32"), None), err_msg=str(case))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_layers_that_threads_share(groups):
+    rng = np.random.default_rng(groups)
+    case = draw(rng, 64 * 9)
+    x, w = bytes_of(rng, case["data"], (2, 64 * groups, 29, 31)), bytes_of(rng, "int8", (130, 64, 3, 3))
+    y = sums(x, 7, w, groups, (1, 1), (1, 1), (1, 1), (1, 1))
+    run("_integer_convolution", rng, case, x, w, 7, y, kernel=(3, 3), pad=(1, 1), num_group=groups)
+
+
 def test_extremes_do_not_saturate():
     """The largest products of both signs, side by side."""
     for value in (-128, 127):

@@ -1,4 +1,4 @@
-#include "operator/quantized_fused/packed_layer.h"
+#include "operator/quantized/packed_layer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,9 @@
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
-#include "operator/quantized_fused/integer_result.h"
-#include "operator/quantized_fused/packed_kernels.h"
 
 namespace mxnet {
 namespace quantized {
@@ -25,19 +24,21 @@ constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
 constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
 constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
-constexpr int64_t kPlaces = 8;  // whose sums over single channels are finished together
+constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
+constexpr int64_t kPlaces = 8;               // whose sums over single channels are finished together
 
 /* A layer whose images and result have their channels beside each other. */
 struct Layer {
   const nn::ConvDims& d;
   const char* src = nullptr;
-  bool is_unsigned = false, depthwise = false;
+  bool is_unsigned = false, depthwise = false, weights_last = false;
   int src_zero = 0;
   int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
   int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
   explicit Layer(const nn::ConvDims& dims) : d(dims) {}
   const int8_t* packed = nullptr;
   SumsFinish finish;
+  const int32_t* zeros = nullptr;  // of the filters; null: 0
   const char* addend = nullptr;
   char* dst = nullptr;
   int64_t size = 1;  // of an element of the result
@@ -55,7 +56,7 @@ void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
     for (int64_t c = 0; c < l.per_group; ++c)
       for (int64_t p = 0; p < places; ++p) {
         const int64_t k = p * l.per_group + c;
-        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + c * places + p];
+        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + (l.weights_last ? k : c * places + p)];
       }
   }
 }
@@ -99,72 +100,111 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   const int64_t filters = layer.dims.filters;
   SumsFinish f;
   f.out_type = layer.dst_type;
-  if (call.zeros.filters) f.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, filters);
   if (f.out_type == kInt32) return f;
   f.scales = ForEach(args, layer.scales, false, layer.scale, filters);
   f.bias = ForEach(args, layer.bias, false, 0.0f, filters);
   f.bias_last = layer.bias_last;
   if (layer.between) {
     f.between = true;
-    f.rounding.SetStep(layer.between->step);
+    f.rounding.step = layer.between->step;
     SetLimits(layer.between->dtype, layer.between->zero, &f.rounding);
   }
   f.addend_type = layer.addend_type, f.addend_step = layer.addend_step, f.addend_zero = static_cast<float>(layer.addend_zero);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  f.low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity;
-  f.high = layer.cuts && !layer.relu ? layer.high : kInfinity;
-  if (f.out_type == kFloat32) return f;
-  f.result.SetStep(layer.dst_step);
-  SetLimits(f.out_type, layer.dst_zero, &f.result);
-  CutTo(f.low, f.high, &f.result);
-  f.zero = layer.dst_zero;
+  const float low = layer.relu ? 0 : layer.cuts ? layer.low : -kInfinity, high = layer.cuts && !layer.relu ? layer.high : kInfinity;
+  SetResult({layer.dst_type, layer.dst_step, layer.dst_zero}, low, high, &f);
   return f;
 }
 
 /* `count` rows from `row` on. */
-void Finish(const Layer& l, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t row, int64_t count, int64_t filter,
-            int64_t n) {
+void Finish(const Layer& l, const int32_t* sums, int64_t pitch, int64_t row, int64_t count, int64_t filter, int64_t n) {
   const int64_t at = (row * l.d.filters + filter) * l.size;
   MXNET_CPU_CALL(FinishSums)
-  (l.finish, count, sums, pitch, row_sums, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
+  (l.finish, count, sums, pitch, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
 }
 
 // ---- windows as rows
 
-/* Places [first, first + kernel[2]) of a line of the image, `first` of them before it and so on. */
+/* Places [first, first + count) of a line of the image, of which those outside are zeros. */
+void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count, int16_t* to) {
+  const int64_t c = l.d.channels, before = std::min(count, std::max<int64_t>(0, -first)),
+                end = std::max(before, std::min(count, l.d.in[2] - first));
+  std::fill_n(to, before * c, int16_t{0});
+  MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
+  std::fill_n(to + end * c, (count - end) * c, int16_t{0});
+}
+
+/* What a window from place `first` on sees of a line. */
 void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
   const nn::ConvDims& d = l.d;
-  const int64_t c = l.per_group;
-  if (d.groups == 1 && d.dilate[2] == 1) {
-    const int64_t before = std::min(d.kernel[2], std::max<int64_t>(0, -first)),
-                  end = std::max(before, std::min(d.kernel[2], d.in[2] - first));
-    std::fill_n(to, before * c, int16_t{0});
-    MXNET_CPU_CALL(WidenLess)(line + (first + before) * c, l.is_unsigned, l.src_zero, (end - before) * c, to + before * c);
-    std::fill_n(to + end * c, (d.kernel[2] - end) * c, int16_t{0});
-    return;
-  }
-  for (int64_t k = 0; k < d.kernel[2]; ++k, to += c) {
+  if (d.groups == 1 && d.dilate[2] == 1) return WidenPlaces(l, line, first, d.kernel[2], to);
+  for (int64_t k = 0; k < d.kernel[2]; ++k, to += l.per_group) {
     const int64_t x = first + k * d.dilate[2];
     if (x >= 0 && x < d.in[2])
-      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, c, to);
+      MXNET_CPU_CALL(WidenLess)(line + x * d.channels + channel, l.is_unsigned, l.src_zero, l.per_group, to);
     else
-      std::fill_n(to, c, int16_t{0});
+      std::fill_n(to, l.per_group, int16_t{0});
   }
 }
 
-/* The window of place `at` of an image. */
-void WindowRow(const Layer& l, const char* image, const int64_t (&at)[3], int64_t channel, int16_t* to) {
+/* f(line of the image, or null where it is outside) for each line that the windows of these places
+ * see. */
+template <typename F>
+void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) {
   const nn::ConvDims& d = l.d;
-  const int64_t line = d.kernel[2] * l.per_group;
-  if (l.deep % 2) to[l.deep] = 0;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
-    for (int64_t j = 0; j < d.kernel[1]; ++j, to += line) {
+    for (int64_t j = 0; j < d.kernel[1]; ++j) {
       const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
-      if (z < 0 || z >= d.in[0] || y < 0 || y >= d.in[1])
-        std::fill_n(to, line, int16_t{0});
-      else
-        WindowLine(l, image + (z * d.in[1] + y) * d.in[2] * d.channels, at[2] * d.stride[2] - d.pad[2], channel, to);
+      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
+      f(inside ? image + (z * d.in[1] + y) * d.in[2] * d.channels : nullptr);
     }
+}
+
+/* Windows of `count` places of a line of the result, from `at` on. */
+void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
+  const int64_t width = l.d.kernel[2] * l.per_group;
+  for (int64_t x = 0; x < count; ++x, to += l.pitch) {
+    int16_t* part = to;
+    if (l.deep % 2) to[l.deep] = 0;
+    ForLines(l, image, at, [&](const char* line) {
+      if (line)
+        WindowLine(l, line, (at[2] + x) * l.d.stride[2] - l.d.pad[2], channel, part);
+      else
+        std::fill_n(part, width, int16_t{0});
+      part += width;
+    });
+  }
+}
+
+// Windows of few numbers of a line are copied from lines that are widened once.
+
+bool SharesLines(const Layer& l) {
+  return l.d.groups == 1 && l.d.dilate[2] == 1 && l.d.kernel[2] > 1 && l.d.kernel[2] * l.per_group <= kSmall;
+}
+int64_t LineRoom(const Layer& l) {  // numbers of the widened lines
+  const nn::ConvDims& d = l.d;
+  return SharesLines(l) ? d.kernel[0] * d.kernel[1] * ((d.out[2] - 1) * d.stride[2] + d.kernel[2]) * l.per_group + kCopied : 0;
+}
+
+/* As above. Behind the last row there is room for kCopied numbers. */
+void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
+  const nn::ConvDims& d = l.d;
+  const int64_t width = d.kernel[2] * l.per_group, step = d.stride[2] * l.per_group, places = (count - 1) * d.stride[2] + d.kernel[2];
+  int16_t* next = lines;
+  ForLines(l, image, at, [&](const char* line) {
+    if (line)
+      WidenPlaces(l, line, at[2] * d.stride[2] - d.pad[2], places, next);
+    else
+      std::fill_n(next, places * l.per_group, int16_t{0});
+    next += places * l.per_group;
+  });
+  for (int64_t x = 0; x < count; ++x, to += l.pitch) {
+    int16_t* part = to;
+    // What is written behind the width belongs to the next line or the next row, which come later.
+    for (const int16_t* line = lines + x * step; part != to + l.deep; part += width, line += places * l.per_group)
+      for (int64_t k = 0; k < width; k += kCopied) std::memcpy(part + k, line + k, kCopied * sizeof(int16_t));
+    if (l.deep % 2) *part = 0;
+  }
 }
 
 /* Are the windows the places as they lie? */
@@ -176,24 +216,22 @@ bool LieAsRows(const Layer& l) {
 }
 
 /* Windows of places [begin, begin + count) of the results of all images. */
-void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* to) {
+void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (LieAsRows(l)) {
     MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
     return;
   }
-  int64_t place = begin % d.OutSize();
-  const char* image = l.src + begin / d.OutSize() * d.InSize() * d.channels;
-  int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
-  for (int64_t i = 0; i < count; ++i, to += l.pitch) {
-    WindowRow(l, image, at, group * l.per_group, to);
-    if (++at[2] < d.out[2]) continue;
-    at[2] = 0;
-    if (++at[1] < d.out[1]) continue;
-    at[1] = 0;
-    if (++at[0] < d.out[0]) continue;
-    at[0] = 0;
-    image += d.InSize() * d.channels;
+  const bool shares = SharesLines(l);
+  for (int64_t i = 0, some; i < count; i += some, to += some * l.pitch) {
+    const int64_t place = (begin + i) % d.OutSize();
+    const char* image = l.src + (begin + i) / d.OutSize() * d.InSize() * d.channels;
+    const int64_t at[3] = {place / (d.out[1] * d.out[2]), place / d.out[2] % d.out[1], place % d.out[2]};
+    some = std::min(count - i, d.out[2] - at[2]);
+    if (shares)
+      WindowsOfWidened(l, image, at, some, lines, to);
+    else
+      WindowsOfLine(l, image, at, some, group * l.per_group, to);
   }
 }
 
@@ -219,7 +257,7 @@ struct Tasks {
 
 /* What a thread works in. */
 struct Room {
-  int16_t* wide;
+  int16_t *wide, *lines;
   int32_t* sums;
   int32_t* row_sums;
 };
@@ -227,8 +265,8 @@ struct Room {
 void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
-  WindowRows(l, group, begin, count, room.wide);
-  if (l.finish.zeros)
+  WindowRows(l, group, begin, count, room.lines, room.wide);
+  if (l.zeros)
     for (int64_t i = 0; i < count; ++i) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(room.wide + i * l.pitch, l.deep);
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
@@ -237,7 +275,8 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
     (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
      room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
-    Finish(l, room.sums, kColumns, room.row_sums, begin, count, group * l.filters + first, n);
+    if (l.zeros) MXNET_CPU_CALL(TakeZeros)(count, room.row_sums, l.zeros + group * l.filters + first, n, room.sums, kColumns);
+    Finish(l, room.sums, kColumns, begin, count, group * l.filters + first, n);
   }
 }
 
@@ -245,12 +284,14 @@ void Products(KernelArgs& args, const Layer& l) {
   Ran("packed GEMM of bytes");
   const Tasks tasks(l);
   const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
-  const int64_t wide = RoundUp(rows * l.pitch, 32);
-  int16_t* widened = nn::Workspace<int16_t>(args, threads * wide);
+  const int64_t wide = RoundUp(rows * l.pitch + kCopied, 32), lines = RoundUp(LineRoom(l), 32);
+  int16_t* widened = nn::Workspace<int16_t>(args, threads * (wide + lines));
   int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
   ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
     for (int64_t id = b; id < e; ++id) {
-      const Room room{widened + id * wide, sums + id * rows * (kColumns + 1), sums + id * rows * (kColumns + 1) + rows * kColumns};
+      int16_t* own = widened + id * (wide + lines);
+      int32_t* own_sums = sums + id * rows * (kColumns + 1);
+      const Room room{own, own + wide, own_sums, own_sums + rows * kColumns};
       for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
     }
   });
@@ -280,7 +321,7 @@ void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const 
 }
 
 /* A line of places of the result. */
-void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int32_t* start, DepthwiseRoom* room) {
+void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
   const nn::ConvDims& d = l.d;
   const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
   int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
@@ -296,9 +337,9 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int3
       PointTaps(l, image, at, outside, taps);
     }
     const int64_t waiting = at[2] % kPlaces;
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, l.packed, start, d.channels, room->sums.data() + waiting * pitch);
+    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, weights, start, d.channels, room->sums.data() + waiting * pitch);
     if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
-      Finish(l, room->sums.data(), pitch, nullptr, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
+      Finish(l, room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
   }
 }
 
@@ -311,10 +352,12 @@ void Depthwise(KernelArgs& args, const Layer& l) {
   std::fill_n(start, l.panels * kWideColumns, 0);
   for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
     start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
+  int16_t* weights = nn::Workspace<int16_t>(args, l.GroupBytes());
+  MXNET_CPU_CALL(WidenLess)(l.packed, false, 0, l.GroupBytes(), weights);
   ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
     DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
                        std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
-    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, start, &room);
+    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, weights, start, &room);
   });
 }
 
@@ -333,8 +376,7 @@ void Reorder(const void* from, bool from_last, void* to, const nn::ConvDims& d, 
 bool Takes(const PackedCall& call, int64_t deep) {
   const ByteLimits limits = LimitsOf(call.layer.src_type);
   const auto zero = static_cast<float>(call.layer.src_zero);
-  return deep > 0 && deep <= (call.zeros.filters ? kMostExact / 2 : kMostExact) && zero >= limits.low && zero <= limits.high &&
-         !call.layer.weight.channels_last;
+  return deep > 0 && deep <= (call.zeros.filters ? kMostDeep / 2 : kMostDeep) && zero >= limits.low && zero <= limits.high;
 }
 
 Layer LayerOf(const PackedCall& call) {
@@ -345,6 +387,7 @@ Layer LayerOf(const PackedCall& call) {
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
   Layer l(d);
   l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
+  l.weights_last = layer.weight.channels_last;
   l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
   l.pairs = WidePairs(deep), l.panels = WidePanels(l.filters), l.pitch = 2 * l.pairs;
   l.size = static_cast<int64_t>(DTypeSize(layer.dst_type));
@@ -353,6 +396,15 @@ Layer LayerOf(const PackedCall& call) {
 
 }  // namespace
 
+void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
+  f->out_type = form.dtype, f->low = low, f->high = high;
+  if (form.dtype == kFloat32 || form.dtype == kInt32) return;
+  f->result.step = form.step;
+  SetLimits(form.dtype, form.zero, &f->result);
+  CutTo(low, high, &f->result);
+  f->zero = form.zero;
+}
+
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
@@ -360,6 +412,7 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   if (!Takes(call, l.deep)) return false;
   l.packed = Packed(args, call, l);
   l.finish = FinishOf(args, call);
+  if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
     char* last = nn::Workspace<char>(args, d.batch * d.channels * d.InSize());
     Reorder(layer.src.ptr, false, last, d, d.channels, d.InSize(), 1);

@@ -1,6 +1,6 @@
 /* Loops of the packed layers on 8-bit integers (packed_layer.h). */
-#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
-#define MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
+#ifndef MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_
+#define MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_
 
 #include <cstdint>
 
@@ -21,18 +21,12 @@ inline int64_t WidePanelBytes(int64_t k) { return WidePairs(k) * 2 * kWideColumn
 
 /* How values are divided by a step, and rounded to whole numbers. */
 struct Division {
-  float step = 1, inverse = 0;  // 0: it is not precise
-  float low = 0, high = 0;      // of the whole numbers
-  void SetStep(float s) {
-    step = s;
-    inverse = s > 1e-30f && s < 1e30f ? 1 / s : 0;
-  }
+  float step = 1, low = 0, high = 0;  // limits of the whole numbers
 };
 
 /* What becomes of a row of sums, in this order; arrays of columns have whole panels. */
 struct SumsFinish {
-  int out_type = 0;                // int8, uint8, int32 (the sums, and an addend that is cut to 32 bits), float32
-  const int32_t* zeros = nullptr;  // of the columns, which are taken off times the sum of the row; null: 0
+  int out_type = 0;  // int8, uint8, int32 (the sums, and an addend that is cut to 32 bits), float32
   const float *scales = nullptr, *bias = nullptr;
   bool bias_last = false, between = false;  // bias_last: behind that rounding
   Division rounding;                        // `between`
@@ -51,20 +45,25 @@ struct SumsFinish {
  * bits. SumWide: of n numbers.
  *
  * DepthwiseBytes: sums[c] = start[c] + sum over taps of taps[t][c] * B(t, c), for B (taps,
- * channels) in panels; there are 2 * pairs taps. Of sums and start there are whole panels.
+ * channels) in panels of 16 bits; there are 2 * pairs taps. Of sums and start there are whole
+ * panels.
+ *
+ * PackPairs: B (k, n) as it lies, in panels. TakeZeros: sums[i * pitch + j] -= row_sums[i] *
+ * zeros[j].
  *
  * FinishSums: columns [at, at + n) of `rows` rows, whose sums are `pitch` apart, and whose results
- * `out_pitch` elements. `row_sums` (null: no zero points of columns) are the rows'. `addend` (null:
- * none) lies as `out` does, and may be it.
+ * `out_pitch` elements. `addend` (null: none) lies as `out` does, and may be it.
  */
 MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int64_t n, int16_t* out);
                   void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels,
                                     int32_t* sums, int64_t pitch);
                   int32_t SumWide(const int16_t* x, int64_t n);
-                  void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start,
+                  void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int16_t* packed, const int32_t* start,
                                       int64_t channels, int32_t* sums);
-                  void FinishSums(const quantized::SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, const int32_t* row_sums,
-                                  int64_t at, int64_t n, const void* addend, void* out, int64_t out_pitch);)
+                  void PackPairs(const int8_t* b, int64_t k, int64_t n, int8_t* packed);
+                  void TakeZeros(int64_t rows, const int32_t* row_sums, const int32_t* zeros, int64_t n, int32_t* sums, int64_t pitch);
+                  void FinishSums(const quantized::SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, int64_t at, int64_t n,
+                                  const void* addend, void* out, int64_t out_pitch);)
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_KERNELS_H_
+#endif  // MXNET_OPERATOR_QUANTIZED_PACKED_KERNELS_H_

@@ -4,17 +4,18 @@
  * rows of windows are widened to 16 bits a block at a time, and sums become results while they are
  * in the cache.
  */
-#ifndef MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
-#define MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+#ifndef MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_
+#define MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_
 
+#include "operator/quantized/layer_call.h"
 #include "operator/quantized/layers.h"
-#include "operator/quantized_fused/fused_layer.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace quantized {
 
-/* The weights are input `weight_input` and lie filter by filter, without channels_last. `zeros`:
- * those of the filters; that of src is the call's. `addend` (null: none) lies as the result does,
+/* The weights are input `weight_input`; -1: they are not kept. `zeros`: those of the filters; that
+ * of src is the call's. `addend` (null: none) lies as the result does,
  * and may be the result; call.accumulate is not looked at. */
 struct PackedCall {
   const LayerCall& layer;
@@ -22,9 +23,13 @@ struct PackedCall {
   ByteZeros zeros;
   const void* addend;
 };
+/* Results of this dtype, whose 8-bit integers have a step and a zero point, of values in
+ * [low, high]. */
+void SetResult(const Affine& form, float low, float high, SumsFinish* f);
+
 /* False: not taken, and nothing is written. */
 bool PackedLayer(KernelArgs& args, const PackedCall& call);
 
 }  // namespace quantized
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_QUANTIZED_FUSED_PACKED_LAYER_H_
+#endif  // MXNET_OPERATOR_QUANTIZED_PACKED_LAYER_H_

@@ -9,7 +9,7 @@
 #endif
 
 #include "mxnet/base.h"
-#include "operator/quantized_fused/packed_kernels.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -26,29 +26,13 @@ inline float Cut(float v, float low, float high) {
   return v < high ? v : high;
 }
 
-/* A number times the inverse of a step is rounded as the quotient is, unless it is so near to the
- * middle of two whole numbers that the errors of both could decide: quotients are at most 2^9, so
- * each errs by less than 2^-15 times 3. */
-constexpr float kSure = 0.5f - 2e-4f;
-
-/* `whole` is not v: whole[j] = the nearest whole number to v[j] / step, ties to the even one. */
-void Divide(const Division& d, const float* v, int64_t n, float* whole) {
-  const float low = d.low, high = d.high;
-  if (d.inverse != 0) {
-    const float inverse = d.inverse;
-    float worst = 0;
-#pragma omp simd reduction(max : worst)
-    for (int64_t j = 0; j < n; ++j) {
-      const float x = Cut(v[j] * inverse, low, high), w = (x + kWhole) - kWhole;
-      const float apart = x > w ? x - w : w - x;
-      worst = worst > apart ? worst : apart;
-      whole[j] = w;
-    }
-    if (worst < kSure) return;
-  }
-  const float step = d.step;
+/* v[j] = the nearest whole number to v[j] / step, ties to the even one. Times the inverse it is
+ * another one where a quotient is nearly the middle of two, and to look for these takes longer than
+ * to divide. */
+void Divide(const Division& d, int64_t n, float* v) {
+  const float step = d.step, low = d.low, high = d.high;
 #pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) whole[j] = (Cut(v[j] / step, low, high) + kWhole) - kWhole;
+  for (int64_t j = 0; j < n; ++j) v[j] = (Cut(v[j] / step, low, high) + kWhole) - kWhole;
 }
 
 void AddAddend(const SumsFinish& f, const void* addend, int64_t n, float* v) {
@@ -78,7 +62,7 @@ void Sums(const int32_t* sums, const int32_t* addend, int64_t n, int32_t* out) {
 }
 
 void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const void* addend, void* out) {
-  float v[kMost] = {}, whole[kMost];
+  float v[kMost] = {};
   const float* scales = f.scales + at;
   const float* bias = f.bias + at;
   if (f.bias_last) {
@@ -89,10 +73,10 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
     for (int64_t j = 0; j < n; ++j) v[j] = static_cast<float>(sums[j]) * scales[j] + bias[j];
   }
   if (f.between) {
-    Divide(f.rounding, v, n, whole);
+    Divide(f.rounding, n, v);
     const float step = f.rounding.step;
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] = whole[j] * step;
+    for (int64_t j = 0; j < n; ++j) v[j] *= step;
   }
   if (f.bias_last) {
 #pragma GCC ivdep
@@ -106,11 +90,11 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
     for (int64_t j = 0; j < n; ++j) to[j] = Cut(v[j], low, high);
     return;
   }
-  Divide(f.result, v, n, whole);
+  Divide(f.result, n, v);
   int8_t* to = static_cast<int8_t*>(out);
   const int zero = f.zero;
 #pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) to[j] = static_cast<int8_t>(static_cast<int32_t>(whole[j]) + zero);
+  for (int64_t j = 0; j < n; ++j) to[j] = static_cast<int8_t>(static_cast<int32_t>(v[j]) + zero);
 }
 
 #if defined(__AVX2__)
@@ -118,27 +102,23 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
 constexpr int64_t kTwo = 16;  // columns of two vectors
 
 struct Vectors {
-  __m256 step, inverse, low, high;
-  explicit Vectors(const Division& d)
-      : step(_mm256_set1_ps(d.step)), inverse(_mm256_set1_ps(d.inverse)), low(_mm256_set1_ps(d.low)), high(_mm256_set1_ps(d.high)) {}
-  /* The nearest whole numbers to v / step; `worst`: how far one was away. */
-  __m256 Divide(__m256 v, __m256* worst) const {
-    const __m256 x = _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(v, inverse), low), high);
-    const __m256 whole = _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    *worst = _mm256_max_ps(*worst, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(x, whole)));
-    return whole;
-  }
+  __m256 step, low, high;
+  explicit Vectors(const Division& d) : step(_mm256_set1_ps(d.step)), low(_mm256_set1_ps(d.low)), high(_mm256_set1_ps(d.high)) {}
+  /* The nearest whole numbers to v / step, as integers or as floats. */
+  __m256 Quotient(__m256 v) const { return _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, step), low), high); }
+  __m256i Whole(__m256 v) const { return _mm256_cvtps_epi32(Quotient(v)); }
+  __m256 Rounded(__m256 v) const { return _mm256_round_ps(Quotient(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 };
 
 enum class Addend { kNone, kInt8, kUint8 };
 enum class Between { kNone, kBiasFirst, kBiasLast };
 
 template <Addend ADDEND, Between BETWEEN>
-__m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at, const char* addend, __m256* worst) {
+__m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at, const char* addend) {
   __m256 v = _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums)));
   v = _mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at));
   if (BETWEEN != Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
-  if (BETWEEN != Between::kNone) v = _mm256_mul_ps(between.Divide(v, worst), between.step);
+  if (BETWEEN != Between::kNone) v = _mm256_mul_ps(between.Rounded(v), between.step);
   if (BETWEEN == Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
   if (ADDEND != Addend::kNone) {
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(addend));
@@ -165,7 +145,6 @@ template <Addend ADDEND, Between BETWEEN>
 void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
   const Vectors between(f.rounding), result(f.result);
   const __m128i zero = _mm_set1_epi16(static_cast<int16_t>(f.zero));
-  const __m256 sure = _mm256_set1_ps(kSure);
   const bool is_unsigned = f.out_type == kUint8;
   for (int64_t i = 0; i < rows.count; ++i) {
     const int32_t* sums = rows.sums + i * rows.pitch;
@@ -179,14 +158,9 @@ void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
         std::memcpy(copied, beside, static_cast<size_t>(some));
         beside = copied;
       }
-      __m256 worst = _mm256_setzero_ps();
-      const __m256 a = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside, &worst), &worst);
-      const __m256 b = result.Divide(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8, &worst), &worst);
-      if (_mm256_movemask_ps(_mm256_cmp_ps(worst, sure, _CMP_GE_OQ))) {
-        Piece(f, sums + j, at + j, some, ADDEND == Addend::kNone ? nullptr : addend + j, out + j);
-        continue;
-      }
-      const __m256i mixed = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
+      const __m256i a = result.Whole(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside));
+      const __m256i b = result.Whole(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8));
+      const __m256i mixed = _mm256_packs_epi32(a, b);
       const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
       const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero),
                     high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
@@ -213,8 +187,7 @@ void BytesOf(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
 
 /* False: not of this kind. */
 bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
-  if (f.zeros || (f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
-  if (f.result.inverse == 0 || (f.between && f.rounding.inverse == 0)) return false;
+  if ((f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
   if (!rows.addend)
     BytesOf<Addend::kNone>(f, rows, at, n);
   else if (f.addend_type == kUint8)
@@ -226,39 +199,24 @@ bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
 
 #endif
 
-void Row(const SumsFinish& f, const int32_t* sums, int32_t row, int64_t at, int64_t n, const char* addend, char* out) {
-  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1;
-  for (int64_t from = 0; from < n; from += kMost) {
-    const int64_t some = std::min(kMost, n - from);
-    const int32_t* own = sums + from;
-    int32_t less[kMost];
-    if (f.zeros) {
-      const int32_t* zeros = f.zeros + at + from;
-#pragma GCC ivdep
-      for (int64_t j = 0; j < some; ++j) less[j] = own[j] - row * zeros[j];
-      own = less;
-    }
-    const char* beside = addend ? addend + from * size : nullptr;
-    char* to = out + from * size;
-    if (f.out_type == kInt32)
-      Sums(own, reinterpret_cast<const int32_t*>(beside), some, reinterpret_cast<int32_t*>(to));
-    else
-      Piece(f, own, at + from, some, beside, to);
-  }
+void Row(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) {
+  if (f.out_type == kInt32) return Sums(sums, reinterpret_cast<const int32_t*>(addend), n, reinterpret_cast<int32_t*>(out));
+  const int64_t size = f.out_type == kFloat32 ? 4 : 1;
+  for (int64_t from = 0; from < n; from += kMost)
+    Piece(f, sums + from, at + from, std::min(kMost, n - from), addend ? addend + from * size : nullptr, out + from * size);
 }
 
 }  // namespace
 
-void FinishSums(const SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, const int32_t* row_sums, int64_t at, int64_t n,
-                const void* addend, void* out, int64_t out_pitch) {
+void FinishSums(const SumsFinish& f, int64_t rows, const int32_t* sums, int64_t pitch, int64_t at, int64_t n, const void* addend, void* out,
+                int64_t out_pitch) {
   const char* added = static_cast<const char*>(addend);
   char* to = static_cast<char*>(out);
 #if defined(__AVX2__)
   if (FastBytes(f, {rows, sums, pitch, added, to, out_pitch}, at, n)) return;
 #endif
-  const int64_t size = f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1, bytes = out_pitch * size;
-  for (int64_t i = 0; i < rows; ++i)
-    Row(f, sums + i * pitch, f.zeros ? row_sums[i] : 0, at, n, added ? added + i * bytes : nullptr, to + i * bytes);
+  const int64_t bytes = out_pitch * (f.out_type == kFloat32 || f.out_type == kInt32 ? 4 : 1);
+  for (int64_t i = 0; i < rows; ++i) Row(f, sums + i * pitch, at, n, added ? added + i * bytes : nullptr, to + i * bytes);
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "operator/quantized_fused/packed_kernels.h"
+#include "operator/quantized/packed_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -127,10 +127,10 @@ void TileOf(int64_t rows, const int16_t* a, int64_t a_pitch, int64_t pairs, cons
 
 /* sums[j] += of kWideColumns channels */
 template <bool kUnsigned>
-void DepthwisePanel(const void* const* taps, int64_t c, int64_t pairs, const int8_t* w, const int32_t* start, int32_t* sums) {
+void DepthwisePanel(const void* const* taps, int64_t c, int64_t pairs, const int16_t* w, const int32_t* start, int32_t* sums) {
 #if defined(__AVX2__)
   const auto wide = [](__m128i v) { return kUnsigned ? _mm256_cvtepu8_epi16(v) : _mm256_cvtepi8_epi16(v); };
-  const auto weights = [](const int8_t* p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); };
+  const auto weights = [](const int16_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); };
   __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(start)),
           high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(start + 8));
   for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
@@ -154,7 +154,7 @@ void DepthwisePanel(const void* const* taps, int64_t c, int64_t pairs, const int
 }
 
 template <bool kUnsigned>
-void Depthwise(const void* const* taps, int64_t pairs, const int8_t* packed, const int32_t* start, int64_t channels, int32_t* sums) {
+void Depthwise(const void* const* taps, int64_t pairs, const int16_t* packed, const int32_t* start, int64_t channels, int32_t* sums) {
   constexpr int64_t kTogether = 32;  // pairs of taps of a panel that is not whole
   int64_t c = 0;
   for (; c + kWideColumns <= channels; c += kWideColumns)
@@ -202,9 +202,33 @@ int32_t SumWide(const int16_t* x, int64_t n) {
   return sum;
 }
 
-void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int8_t* packed, const int32_t* start, int64_t channels,
+void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int16_t* packed, const int32_t* start, int64_t channels,
                     int32_t* sums) {
   is_unsigned ? Depthwise<true>(taps, pairs, packed, start, channels, sums) : Depthwise<false>(taps, pairs, packed, start, channels, sums);
+}
+
+void PackPairs(const int8_t* b, int64_t k, int64_t n, int8_t* packed) {
+  for (int64_t j = 0; j < n; j += kWideColumns)
+    for (int64_t i = 0; i < k; i += 2, packed += 2 * kWideColumns) {
+      const int64_t some = std::min(kWideColumns, n - j);
+      int8_t rows[2][kWideColumns] = {};
+      if (some == kWideColumns && i + 1 < k) {  // of a size that is known
+        std::memcpy(rows[0], b + i * n + j, kWideColumns);
+        std::memcpy(rows[1], b + (i + 1) * n + j, kWideColumns);
+      } else {
+        std::memcpy(rows[0], b + i * n + j, static_cast<size_t>(some));
+        if (i + 1 < k) std::memcpy(rows[1], b + (i + 1) * n + j, static_cast<size_t>(some));
+      }
+      for (int64_t c = 0; c < kWideColumns; ++c) packed[2 * c] = rows[0][c], packed[2 * c + 1] = rows[1][c];
+    }
+}
+
+void TakeZeros(int64_t rows, const int32_t* row_sums, const int32_t* zeros, int64_t n, int32_t* sums, int64_t pitch) {
+  for (int64_t i = 0; i < rows; ++i, sums += pitch) {
+    const int32_t row = row_sums[i];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; ++j) sums[j] -= row * zeros[j];
+  }
 }
 
 }  // namespace MXNET_CPU_VARIANT
