@@ -1,7 +1,7 @@
 /*
- * Regular expressions in the syntax of RE2, matched against whole strings, or found in them, in time
- * proportional to the string's length (no backtracking, so that no pattern can hang or exhaust the
- * stack).
+ * Regular expressions in the syntax of RE2, matched against whole strings, or found in them, in
+ * time proportional to the string's length (no backtracking, so that no pattern can hang or exhaust
+ * the stack).
  */
 #ifndef MXNET_ONNX_CONVERT_TEXT_REGEX_H_
 #define MXNET_ONNX_CONVERT_TEXT_REGEX_H_
