@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import LEARNING, check, model, node, onnx, ours, theirs
+from import_checks import LEARNING, MICROSOFT, check, model, node, onnx, ours, theirs
 
 RANDOM = np.random.RandomState(0)
 
@@ -189,3 +189,17 @@ def test_nan_has_no_sign():
     x = np.array([[-2, np.nan, 0, 3]], np.float32)
     check(node("Sign", ["x"], ["y"]), {"x": x})
     check(node("Sign", ["x"], ["y"]), {"x": np.array([-2, 0, 3])})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+def test_distances(metric, dtype):
+    rows = {"x": floats(5, 4).astype(dtype), "z": floats(3, 4).astype(dtype)}
+    made = node("CDist", ["x", "z"], ["y"], metric=metric, **MICROSOFT)
+    check(made, rows)
+    check(made, {"x": rows["x"]}, {"z": rows["z"]})
+    assert ours(model([made], {**rows, "x": rows["x"][:0]}, {}), {**rows, "x": rows["x"][:0]})[0].shape == (0, 3)
+
+
+def test_a_range_without_steps():
+    check(node("Range", ["x", "z"], ["y"], **MICROSOFT), {"x": np.array(2), "z": np.array(6)})
