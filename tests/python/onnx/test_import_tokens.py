@@ -55,3 +55,20 @@ def test_hashes(x, attributes):
     data = model([node("MurmurHash3", ["x"], ["y"], **attributes, **MICROSOFT)], {"x": x}, {})
     want, got = theirs(data, {"x": x})[0], ours(data, {"x": x})[0]
     assert want.dtype == got.dtype and want.tolist() == got.tolist()
+
+
+@pytest.mark.parametrize("count", [0, 3, 400])
+def test_strings_go_in_and_out(count):
+    """Many go in as one piece of memory: also those of bytes, and with zeros inside."""
+    data = model([node("Identity", ["x"], ["y"])], {"x": TEXTS}, {})
+    texts = np.array((["a", "", "été", "日本 b"] * 100)[:count], object).reshape(-1, 1)
+    np.testing.assert_array_equal(ours(data, {"x": texts})[0], texts)
+    if count:
+        mixed = texts.copy()
+        mixed[-1, 0] = "end".encode()
+        assert ours(data, {"x": mixed})[0][-1, 0] == "end"
+        mixed[-1, 0] = "a\0b"   # strings of C end there
+        assert ours(data, {"x": mixed})[0][-2:, 0].tolist() == [texts[-2, 0], "a"]
+        mixed[-1, 0] = 7
+        with pytest.raises(TypeError, match="numbers or strings"):
+            ours(data, {"x": mixed})
