@@ -207,7 +207,8 @@ Ensemble ReadNodes(const Call& c, const std::string& first, int aggregate) {
   if (w_tree.size() != weights.size() || w_node.size() != weights.size() || w_target.size() != weights.size())
     c.Refuse("attributes " + first + "_* do not have one element for each weight");
   for (int64_t t : w_target) e.targets = std::max(e.targets, t + 1);
-  e.targets = std::max(e.targets, c.Attr("n_targets", int64_t{1}));
+  e.base = Numbers(c, "base_values");  // also of classes that no leaf weighs for
+  e.targets = std::max({e.targets, c.Attr("n_targets", int64_t{1}), static_cast<int64_t>(e.base.size())});
   if (e.targets > (int64_t{1} << 28) / static_cast<int64_t>(count)) c.Refuse("there are " + Text(e.targets) + " targets");
   e.weights.assign(count * static_cast<size_t>(e.targets), 0), e.weighs.assign(e.weights.size(), 0);
   e.aggregate = aggregate;
@@ -215,7 +216,6 @@ Ensemble ReadNodes(const Call& c, const std::string& first, int aggregate) {
     if (w_target[i] < 0) c.Refuse("target " + Text(w_target[i]) + " is not there");
     AddWeight(&e, static_cast<size_t>(find(w_tree[i], w_node[i]) * e.targets + w_target[i]), weights[i]);
   }
-  e.base = Numbers(c, "base_values");
   return e;
 }
 

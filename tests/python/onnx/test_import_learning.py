@@ -203,3 +203,19 @@ def test_distances(metric, dtype):
 
 def test_a_range_without_steps():
     check(node("Range", ["x", "z"], ["y"], **MICROSOFT), {"x": np.array(2), "z": np.array(6)})
+
+
+def test_base_values_of_classes_without_leaves():
+    """Four classes, of which leaves weigh for two."""
+    made = node("TreeEnsembleClassifier", ["x"], ["y", "y_scores"], post_transform="SOFTMAX",
+                classlabels_int64s=[2, 4, 6, 8], base_values=[0.1, 0.2, 0.3, 0.4],
+                nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2], nodes_featureids=[0] * 3,
+                nodes_values=[0.0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+                class_treeids=[0, 0], class_nodeids=[1, 2], class_ids=[0, 1],
+                class_weights=[5.0, 7.0], **LEARNING)
+    x = np.array([[-1], [1]], np.float32)
+    labels, scores = ours(model([made], {"x": x}, {}), {"x": x})
+    assert labels.tolist() == [2, 4]
+    sums = np.array([[5.1, 0.2, 0.3, 0.4], [0.1, 7.2, 0.3, 0.4]])
+    np.testing.assert_allclose(scores, np.exp(sums) / np.exp(sums).sum(1, keepdims=True), rtol=1e-5)
