@@ -219,3 +219,11 @@ def test_base_values_of_classes_without_leaves():
     assert labels.tolist() == [2, 4]
     sums = np.array([[5.1, 0.2, 0.3, 0.4], [0.1, 7.2, 0.3, 0.4]])
     np.testing.assert_allclose(scores, np.exp(sums) / np.exp(sums).sum(1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", [-1, 1 << 30, (1 << 63) - 1])
+def test_a_target_that_is_not_there(target):
+    made = made_trees([(1, 0, 2.0), (2, target, 7.0)])
+    x = np.array([[-1], [1]], np.float32)
+    with pytest.raises(mx.MXNetError, match=f"target {target} is not there"):
+        ours(model([made], {"x": x}, {}), {"x": x})
