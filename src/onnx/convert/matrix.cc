@@ -120,6 +120,26 @@ void Det(Call& c) {
   c.Out(c.Cast(c.Op("_npi_det", {c.Cast(x, wide)}), x.dtype()));
 }
 
+/* Distances between rows, by which skl2onnx writes neighbours and Gaussian processes: from products
+ * of rows, as in onnxruntime. */
+void Distances(Call& c) {
+  const Value &a = c.in(0), &b = c.in(1);
+  const std::string metric = c.Attr("metric", "sqeuclidean");
+  if (metric != "sqeuclidean" && metric != "euclidean") c.Refuse("metric=" + metric + "; accepted: sqeuclidean, euclidean");
+  SameDTypes(c, {a, b});
+  if (a.ndim() != 2 || b.ndim() != 2 || a.shape()[1] != b.shape()[1] || !IsFloating(a.dtype()))
+    c.Refuse("data have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: floats of shapes (m, k) and (n, k)");
+  if (a.shape()[0] == 0 || b.shape()[0] == 0 || a.shape()[1] == 0)
+    return c.Out(c.Filled(Shape{a.shape()[0], b.shape()[0]}, a.dtype(), 0));
+  const auto squares = [&](const Value& x, const Shape& shape) {
+    return c.Reshape(c.Op("_npi_sum", {c.Op("_npi_square", {x})}, {{"axis", "(1,)"}}), shape);
+  };
+  const Value products = Dense(c, a, b, Value());
+  Value y = c.Op("_npi_add", {WithNumber(c, "_npi_multiply_scalar", products, -2), squares(a, Shape{a.shape()[0], 1})});
+  y = WithNumber(c, "_npi_maximum_scalar", c.Op("_npi_add", {y, squares(b, Shape{1, b.shape()[0]})}), 0);
+  c.Out(metric == "euclidean" ? c.Op("_npi_sqrt", {y}) : y);
+}
+
 }  // namespace
 
 const Rules& MatrixRules() {
@@ -128,6 +148,7 @@ const Rules& MatrixRules() {
       {"", "Gemm", 1, kNewest, Gemm, nullptr},
       {"", "Einsum", 12, kNewest, Einsum, nullptr},
       {"", "Det", 11, kNewest, Det, nullptr},
+      {"com.microsoft", "CDist", 1, kNewest, Distances, nullptr},
   };
   return rules;
 }

@@ -145,10 +145,11 @@ Value RangeOf(const Call& c, int dtype, T start, T limit, T delta) {
 }
 
 void Range(Call& c) {
-  SameDTypes(c, {c.in(0), c.in(1), c.in(2)});
+  const bool steps = c.has(2);  // onnxruntime's own has 1 for it
+  SameDTypes(c, {c.in(0), c.in(1), c.in(steps ? 2 : 0)});
   const int dtype = c.in(0).dtype();
-  if (IsFloating(dtype)) return c.Out(RangeOf<double>(c, dtype, c.Float(0), c.Float(1), c.Float(2)));
-  c.Out(RangeOf<int64_t>(c, dtype, c.Int(0), c.Int(1), c.Int(2)));
+  if (IsFloating(dtype)) return c.Out(RangeOf<double>(c, dtype, c.Float(0), c.Float(1), steps ? c.Float(2) : 1));
+  c.Out(RangeOf<int64_t>(c, dtype, c.Int(0), c.Int(1), steps ? c.Int(2) : 1));
 }
 
 void EyeLike(Call& c) {
@@ -168,6 +169,7 @@ Rules CastRules() {
       {"", "Cast", 6, kNewest, Cast, nullptr},        {"", "CastLike", 15, kNewest, CastLike, nullptr},
       {"", "BitCast", 26, kNewest, BitCast, nullptr}, {"", "ConstantOfShape", 9, kNewest, ConstantOfShape, nullptr},
       {"", "Range", 11, kNewest, Range, nullptr},     {"", "EyeLike", 9, kNewest, EyeLike, nullptr},
+      {"com.microsoft", "Range", 1, kNewest, Range, nullptr},
   };
 }
 

@@ -10,6 +10,7 @@
 
 #include "onnx/convert/operands.h"
 #include "onnx/convert/text_regex.h"
+#include "onnx/convert/text_tokens.h"
 
 namespace mxnet {
 namespace onnx {
@@ -199,11 +200,16 @@ void TfIdf(Call& c) {
 }  // namespace
 
 const Rules& TextRules() {
-  static const Rules rules = {
-      {"", "StringConcat", 20, kNewest, Concat, nullptr},         {"", "StringSplit", 20, kNewest, Split, nullptr},
-      {"", "StringNormalizer", 10, kNewest, Normalizer, nullptr}, {"", "RegexFullMatch", 20, kNewest, FullMatch, nullptr},
-      {"", "TfIdfVectorizer", 9, kNewest, TfIdf, nullptr},
-  };
+  static const Rules rules = [] {
+    Rules made = {
+        {"", "StringConcat", 20, kNewest, Concat, nullptr},         {"", "StringSplit", 20, kNewest, Split, nullptr},
+        {"", "StringNormalizer", 10, kNewest, Normalizer, nullptr}, {"", "RegexFullMatch", 20, kNewest, FullMatch, nullptr},
+        {"", "TfIdfVectorizer", 9, kNewest, TfIdf, nullptr},
+    };
+    const Rules tokens = TokenRules();
+    made.insert(made.end(), tokens.begin(), tokens.end());
+    return made;
+  }();
   return rules;
 }
 

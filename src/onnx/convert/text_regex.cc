@@ -373,19 +373,29 @@ Regex::Regex(const std::string& pattern) {
   first_ = parser.Run();
 }
 
-/* Adds what can be reached without reading a character. The lists hold steps that read one. */
-void Regex::Follow(int from, const std::vector<uint32_t>& text, size_t at, std::vector<int>* list, std::vector<char>* seen) const {
-  std::vector<int> open = {from};
+void Regex::Front::Clear() {
+  list.clear();
+  std::fill(seen.begin(), seen.end(), 0);
+}
+
+bool Regex::Reads(int i, uint32_t c) const {
+  const Step& step = steps_[static_cast<size_t>(i)];
+  return step.kind == kSet && sets_[static_cast<size_t>(step.set)].Has(c);
+}
+
+/* Adds what can be reached without reading a character. */
+void Regex::Follow(int from, const std::vector<uint32_t>& text, size_t at, Front* to) const {
   const bool before = at > 0 && IsWord(text[at - 1]), behind = at < text.size() && IsWord(text[at]);
-  while (!open.empty()) {
-    const int i = open.back();
-    open.pop_back();
-    if (i < 0 || (*seen)[static_cast<size_t>(i)]) continue;
-    (*seen)[static_cast<size_t>(i)] = 1;
+  to->open.assign(1, from);
+  while (!to->open.empty()) {
+    const int i = to->open.back();
+    to->open.pop_back();
+    if (i < 0 || to->seen[static_cast<size_t>(i)]) continue;
+    to->seen[static_cast<size_t>(i)] = 1;
     const Step& step = steps_[static_cast<size_t>(i)];
     switch (step.kind) {
       case kSet:
-      case kDone: list->push_back(i); continue;
+      case kDone: to->list.push_back(i); continue;
       case kBegin:
         if (at != 0) continue;
         break;
@@ -398,30 +408,45 @@ void Regex::Follow(int from, const std::vector<uint32_t>& text, size_t at, std::
       case kNoWord:
         if (before != behind) continue;
         break;
-      case kFork: open.push_back(step.other); break;
+      case kFork: to->open.push_back(step.other); break;
       case kJump: break;
     }
-    open.push_back(step.next);
+    to->open.push_back(step.next);
   }
 }
 
 bool Regex::Matches(const std::string& s) const {
   const std::vector<uint32_t> text = CharactersOf(s);
-  std::vector<int> now, next;
-  std::vector<char> seen(steps_.size(), 0);
-  Follow(first_, text, 0, &now, &seen);
-  for (size_t at = 0; at < text.size() && !now.empty(); ++at) {
-    next.clear();
-    std::fill(seen.begin(), seen.end(), 0);
-    for (int i : now) {
-      const Step& step = steps_[static_cast<size_t>(i)];
-      if (step.kind == kSet && sets_[static_cast<size_t>(step.set)].Has(text[at])) Follow(step.next, text, at + 1, &next, &seen);
-    }
-    now.swap(next);
+  Front now(steps_.size()), next(steps_.size());
+  Follow(first_, text, 0, &now);
+  for (size_t at = 0; at < text.size() && !now.list.empty(); ++at) {
+    next.Clear();
+    for (int i : now.list)
+      if (Reads(i, text[at])) Follow(steps_[static_cast<size_t>(i)].next, text, at + 1, &next);
+    std::swap(now, next);
   }
-  for (int i : now)
-    if (steps_[static_cast<size_t>(i)].kind == kDone) return true;
-  return false;
+  return std::any_of(now.list.begin(), now.list.end(), [this](int i) { return steps_[static_cast<size_t>(i)].kind == kDone; });
+}
+
+bool Regex::Find(const std::vector<uint32_t>& text, size_t from, size_t* begin, size_t* end) const {
+  Front now(steps_.size()), next(steps_.size());
+  std::vector<size_t> starts, next_starts;  // of each step in the lists, in ascending order: who comes first begins first
+  bool found = false;
+  for (size_t at = from;; ++at) {
+    if (!found) Follow(first_, text, at, &now);
+    starts.resize(now.list.size(), at);
+    for (size_t k = 0; k < starts.size(); ++k)
+      if (steps_[static_cast<size_t>(now.list[k])].kind == kDone && (!found || starts[k] <= *begin))
+        *begin = starts[k], *end = at, found = true;
+    if (at >= text.size()) return found;
+    next.Clear(), next_starts.clear();
+    for (size_t k = 0; k < starts.size() && (!found || starts[k] <= *begin); ++k) {
+      if (Reads(now.list[k], text[at])) Follow(steps_[static_cast<size_t>(now.list[k])].next, text, at + 1, &next);
+      next_starts.resize(next.list.size(), starts[k]);
+    }
+    if (found && next.list.empty()) return true;
+    std::swap(now, next), std::swap(starts, next_starts);
+  }
 }
 
 }  // namespace onnx

@@ -1,6 +1,7 @@
 /*
- * Regular expressions in the syntax of RE2, matched against whole strings in time proportional to
- * the string's length (no backtracking, so that no pattern can hang or exhaust the stack).
+ * Regular expressions in the syntax of RE2, matched against whole strings, or found in them, in
+ * time proportional to the string's length (no backtracking, so that no pattern can hang or exhaust
+ * the stack).
  */
 #ifndef MXNET_ONNX_CONVERT_TEXT_REGEX_H_
 #define MXNET_ONNX_CONVERT_TEXT_REGEX_H_
@@ -22,6 +23,9 @@ class Regex {
   explicit Regex(const std::string& pattern);
   /* Is the whole string, UTF-8, matched? */
   bool Matches(const std::string& text) const;
+  /* The match that begins first at or behind `from`, and the longest of those: characters [begin,
+   * end) of the text. False: there is none. */
+  bool Find(const std::vector<uint32_t>& text, size_t from, size_t* begin, size_t* end) const;
 
  private:
   friend class RegexParser;
@@ -40,7 +44,16 @@ class Regex {
     int next = -1, other = -1;  // numbers of steps; `other` of kFork
     int set = -1;
   };
-  void Follow(int step, const std::vector<uint32_t>& text, size_t at, std::vector<int>* list, std::vector<char>* seen) const;
+  /* Steps that read a character next (or are done), each once. */
+  struct Front {
+    std::vector<int> list;
+    std::vector<char> seen;
+    std::vector<int> open;  // kept from call to call
+    explicit Front(size_t steps) : seen(steps, 0) {}
+    void Clear();
+  };
+  void Follow(int step, const std::vector<uint32_t>& text, size_t at, Front* to) const;
+  bool Reads(int step, uint32_t c) const;
   std::vector<Step> steps_;
   std::vector<Set> sets_;
   int first_ = 0;

@@ -206,16 +206,17 @@ Ensemble ReadNodes(const Call& c, const std::string& first, int aggregate) {
   const std::vector<double> weights = Numbers(c, (first + "_weights").c_str());
   if (w_tree.size() != weights.size() || w_node.size() != weights.size() || w_target.size() != weights.size())
     c.Refuse("attributes " + first + "_* do not have one element for each weight");
-  for (int64_t t : w_target) e.targets = std::max(e.targets, t + 1);
-  e.targets = std::max(e.targets, c.Attr("n_targets", int64_t{1}));
+  for (int64_t t : w_target) {
+    if (t < 0 || t >= int64_t{1} << 28) c.Refuse("target " + Text(t) + " is not there");
+    e.targets = std::max(e.targets, t + 1);
+  }
+  e.base = Numbers(c, "base_values");  // also of classes that no leaf weighs for
+  e.targets = std::max({e.targets, c.Attr("n_targets", int64_t{1}), static_cast<int64_t>(e.base.size())});
   if (e.targets > (int64_t{1} << 28) / static_cast<int64_t>(count)) c.Refuse("there are " + Text(e.targets) + " targets");
   e.weights.assign(count * static_cast<size_t>(e.targets), 0), e.weighs.assign(e.weights.size(), 0);
   e.aggregate = aggregate;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (w_target[i] < 0) c.Refuse("target " + Text(w_target[i]) + " is not there");
+  for (size_t i = 0; i < weights.size(); ++i)
     AddWeight(&e, static_cast<size_t>(find(w_tree[i], w_node[i]) * e.targets + w_target[i]), weights[i]);
-  }
-  e.base = Numbers(c, "base_values");
   return e;
 }
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import LEARNING, check, model, node, onnx, ours, theirs
+from import_checks import LEARNING, MICROSOFT, check, model, node, onnx, ours, theirs
 
 RANDOM = np.random.RandomState(0)
 
@@ -152,3 +152,78 @@ def test_support_vectors_for_any_number_of_rows():
         some = loaded.run({"x": x[:rows]})
         for name in ("y", "y_scores"):
             np.testing.assert_allclose(some[name].asnumpy(), whole[name].asnumpy()[:rows], rtol=1e-4, atol=1e-5)
+
+
+def made_trees(weights, n_targets=1, **attributes):
+    """A tree of one split at 0, whose leaves have these weights: (leaf, target, weight)."""
+    leaves = {"target_" + k: list(v) for k, v in zip(("nodeids", "ids", "weights"), zip(*weights))}
+    return node("TreeEnsembleRegressor", ["x"], ["y"], nodes_treeids=[0] * 3,
+                nodes_nodeids=[0, 1, 2], nodes_featureids=[0] * 3, nodes_values=[0.0] * 3,
+                nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
+                nodes_falsenodeids=[2, 0, 0], target_treeids=[0] * len(weights),
+                n_targets=n_targets, **leaves, **attributes, **LEARNING)
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "MIN", "MAX"])
+def test_leaves_that_repeat_a_weight(aggregate):
+    """skl2onnx finds the numbers of leaves so: of one target the first weight counts."""
+    x = np.array([[-1], [1]], np.float32)
+    one = made_trees([(1, 0, 2.0), (1, 0, 5.0), (2, 0, 7.0)], aggregate_function=aggregate)
+    check(one, {"x": x})
+    two = made_trees([(1, 0, 2.0), (1, 0, 5.0), (1, 1, 3.0), (2, 0, 7.0), (2, 1, 1.0)],
+                     aggregate_function=aggregate, n_targets=2)
+    check(two, {"x": x})
+
+
+def test_strings_without_elements():
+    empty = np.empty((0, 2), object)
+    for made, shape in ((node("ArrayFeatureExtractor", ["x", "i"], ["y"], **LEARNING), (0, 1)),
+                        (node("Gather", ["x", "i"], ["y"], axis=1), (0, 1)),
+                        (node("Concat", ["x", "x"], ["y"], axis=0), (0, 2))):
+        data = model([made], {"x": empty}, {"i": np.array([1])})
+        got = ours(data, {"x": empty})[0]
+        assert got.shape == shape and got.dtype == object
+
+
+def test_nan_has_no_sign():
+    x = np.array([[-2, np.nan, 0, 3]], np.float32)
+    check(node("Sign", ["x"], ["y"]), {"x": x})
+    check(node("Sign", ["x"], ["y"]), {"x": np.array([-2, 0, 3])})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+def test_distances(metric, dtype):
+    rows = {"x": floats(5, 4).astype(dtype), "z": floats(3, 4).astype(dtype)}
+    made = node("CDist", ["x", "z"], ["y"], metric=metric, **MICROSOFT)
+    check(made, rows)
+    check(made, {"x": rows["x"]}, {"z": rows["z"]})
+    assert ours(model([made], {**rows, "x": rows["x"][:0]}, {}), {**rows, "x": rows["x"][:0]})[0].shape == (0, 3)
+
+
+def test_a_range_without_steps():
+    check(node("Range", ["x", "z"], ["y"], **MICROSOFT), {"x": np.array(2), "z": np.array(6)})
+
+
+def test_base_values_of_classes_without_leaves():
+    """Four classes, of which leaves weigh for two."""
+    made = node("TreeEnsembleClassifier", ["x"], ["y", "y_scores"], post_transform="SOFTMAX",
+                classlabels_int64s=[2, 4, 6, 8], base_values=[0.1, 0.2, 0.3, 0.4],
+                nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2], nodes_featureids=[0] * 3,
+                nodes_values=[0.0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+                class_treeids=[0, 0], class_nodeids=[1, 2], class_ids=[0, 1],
+                class_weights=[5.0, 7.0], **LEARNING)
+    x = np.array([[-1], [1]], np.float32)
+    labels, scores = ours(model([made], {"x": x}, {}), {"x": x})
+    assert labels.tolist() == [2, 4]
+    sums = np.array([[5.1, 0.2, 0.3, 0.4], [0.1, 7.2, 0.3, 0.4]])
+    np.testing.assert_allclose(scores, np.exp(sums) / np.exp(sums).sum(1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", [-1, 1 << 30, (1 << 63) - 1])
+def test_a_target_that_is_not_there(target):
+    made = made_trees([(1, 0, 2.0), (2, target, 7.0)])
+    x = np.array([[-1], [1]], np.float32)
+    with pytest.raises(mx.MXNetError, match=f"target {target} is not there"):
+        ours(model([made], {"x": x}, {}), {"x": x})

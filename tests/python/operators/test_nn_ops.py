@@ -106,6 +106,10 @@ def test_softmax_output_multiplies_by_out_grad():
 def test_softmax_is_stable_and_accepts_minus_infinity():
     y = mx.nd.softmax(mx.nd.array([[1e30, 1e30, -np.inf], [-np.inf, 5, 5]])).asnumpy()
     np.testing.assert_allclose(y, [[0.5, 0.5, 0], [0, 0.5, 0.5]])
+    for rows in (1, 64):   # of -inf alone: NaN, however many rows are computed at once
+        for columns in (2, 40):
+            y = mx.nd.softmax(mx.nd.full((rows, columns), -np.inf)).asnumpy()
+            assert np.isnan(y).all()
 
 
 @pytest.mark.cpu
