@@ -98,7 +98,8 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   }
   const Value& v = given->second;
   if (v.kind == Value::kStrings) demanded_.insert(name);
-  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && demanded_.count(name)))
+  if (v.kind == Value::kNone || v.kind == Value::kStrings ||
+      (v.kind == Value::kTensor && v.known() && (demanded_.count(name) || pending_->fixed.count(name))))
     return &(values_[name] = builder_.Widened(v, name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
@@ -243,6 +244,10 @@ void StageBuilder::Collect() {
     stage_->rest = std::make_unique<Pending>();
     stage_->rest->nodes = rest_;
     stage_->rest->needed = runner_->Needed(rest_);
+    stage_->rest->fixed = pending_->fixed;
+    stage_->rest->fixed.insert(demanded_.begin(), demanded_.end());
+    for (const auto& result : stage_->results)
+      if (result.second.value.known()) stage_->rest->fixed.insert(result.first);
   }
   for (const std::string& name : demanded_) stage_->demanded.emplace_back(name, ContentsOf(env_.at(name)));
   stage_->num_outputs = static_cast<int>(outputs_.size());

@@ -53,6 +53,7 @@ struct Stage {
 struct Pending {
   std::vector<const NodeProto*> nodes;
   std::vector<std::string> needed;  // names that these nodes and the outputs read
+  std::set<std::string> fixed;      // those that have the same contents whenever one comes here: the stage before implies them
   std::list<std::shared_ptr<Stage>> stages;
   int rebuilt = 0;  // stages made for other contents, with the same types
 };
