@@ -16,6 +16,9 @@ namespace onnx {
 namespace {
 
 constexpr size_t kLeastKept = 1024;  // bytes of a result that is worth sharing
+// Bytes of results from few numbers that each run had better make for itself: plans keep what is
+// computed here. Integers are indices, of which exporters write the whole grid.
+constexpr int64_t kMostSpread = 16 << 20, kMostSpreadIndices = 1 << 20;
 
 size_t BytesOf(const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); }
 
@@ -35,6 +38,18 @@ std::vector<T> Converted(const NDArray& given, int dtype) {
   array.SyncCopyToCPU(raw.data(), raw.size());
   ConvertElements(raw.data(), array.dtype(), values.data(), dtype, count);
   return values;
+}
+
+/* Much more than what it is made of? */
+bool Spreads(const Attrs& attrs, const std::vector<Value>& operands) {
+  TensorTypes in, out(static_cast<size_t>(attrs.op->NumOutputs(attrs)));
+  int64_t given = 0, made = 0;
+  for (const Value& v : operands) in.push_back(v.type), given += v.size() * DTypeSize(v.dtype());
+  if (operands.empty() || attrs.op->RunsBy(attrs) == RunBy::kArrays || !InferCall(attrs, InferSwitches::OfThread(true), &in, &out))
+    return false;
+  bool indices = true;
+  for (const TensorType& t : out) made += t.shape.Size() * DTypeSize(t.dtype), indices = indices && t.dtype == kInt64;
+  return made > (indices ? kMostSpreadIndices : kMostSpread) && made > 4 * given;
 }
 
 }  // namespace
@@ -200,9 +215,9 @@ std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const s
   const Op* record = Op::Get(op);
   if (!record->key_var_num_args.empty() && !dict.count(record->key_var_num_args))
     dict[record->key_var_num_args] = std::to_string(operands.size());
-  if (known && (draws_ || !record->uses_random)) return Compute(MakeAttrs(record, std::move(dict)), text, operands);
-
   const AttrsPtr attrs = MakeAttrs(record, dict);
+  if (known && (draws_ || (!record->uses_random && !Spreads(*attrs, operands)))) return Compute(attrs, text, operands);
+
   TensorTypes in, out(static_cast<size_t>(record->NumOutputs(*attrs)));
   for (const Value& v : operands) in.push_back(v.type);
   const bool by_value = record->RunsBy(*attrs) == RunBy::kArrays;

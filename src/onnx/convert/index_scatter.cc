@@ -1,6 +1,8 @@
 /*
  * Writing at indices.
  */
+#include "mxnet/op.h"
+#include "onnx/builder.h"
 #include "onnx/convert/attention.h"
 #include "onnx/convert/index.h"
 #include "onnx/convert/make.h"
@@ -87,6 +89,82 @@ void ScatterElements(Call& c) {
   c.Out(Scattered(c, x, Join(c, rows, 0), updates, reduction));
 }
 
+/*
+ * Numbers first, first + step, ... of an axis, `count` of them.
+ */
+struct Progression {
+  int64_t first = 0, step = 1, count = 1;
+};
+
+/* Known numbers along one axis at most of a grid, as a progression; `axis`: that one, or -1. */
+bool ReadProgression(const NDArray& numbers, int64_t size, int rank, Progression* made, int* axis) {
+  const Shape& shape = numbers.shape();
+  if (shape.ndim() > rank || shape.Size() == 0) return false;
+  *axis = -1;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    if (shape[i] == 1) continue;
+    if (*axis >= 0) return false;
+    *axis = i + rank - shape.ndim();
+  }
+  std::vector<int64_t> at = IntsIn(numbers);
+  for (int64_t& i : at) i += i < 0 ? size : 0;
+  *made = {at[0], at.size() > 1 ? at[1] - at[0] : 1, static_cast<int64_t>(at.size())};
+  for (size_t i = 1; i < at.size(); ++i)
+    if (at[i] - at[i - 1] != made->step) return false;
+  return made->step > 0 && at[0] >= 0 && at.back() < size;
+}
+
+/*
+ * The progressions of whose grid `indices` (grid..., depth) are the coordinates: joined from numbers
+ * along one axis each, in the order of the axes, which were repeated along the others. Exporters
+ * write so what a slice is assigned. Empty: they are not, or it does not show.
+ */
+std::vector<Progression> GridOf(const Call& c, const Value& indices, const Shape& x) {
+  const auto made_by = [](const NodeEntry& e, const char* op) {
+    return e.node && !e.node->is_variable() && e.node->attrs->op == Op::Get(op);
+  };
+  const Shape& shape = indices.shape();
+  const int rank = shape.ndim() - 1;
+  if (indices.known() || !made_by(indices.entry, "concat")) return {};
+  const std::vector<NodeEntry>& parts = indices.entry.node->inputs;
+  if (static_cast<int64_t>(parts.size()) != shape[rank]) return {};  // or another axis than the last
+  std::vector<Progression> grid;
+  int last = -1;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    NodeEntry e = parts[i];
+    if (made_by(e, "_npi_reshape")) e = e.node->inputs[0];
+    if (made_by(e, "_npi_broadcast_to")) e = e.node->inputs[0];
+    const auto numbers = c.builder()->constants().find(e.node.get());
+    Progression one;
+    int axis;
+    const bool known = numbers != c.builder()->constants().end();
+    if (!known || !ReadProgression(numbers->second, x[static_cast<int>(i)], rank, &one, &axis)) return {};
+    if (axis >= 0) {
+      for (int between = last + 1; between < axis; ++between)
+        if (shape[between] != 1) return {};
+      if (axis <= last || shape[axis] != one.count) return {};
+      last = axis;
+    }
+    grid.push_back(one);
+  }
+  for (int behind = last + 1; behind < rank; ++behind)
+    if (shape[behind] != 1) return {};
+  return grid;
+}
+
+Value AssignedSlice(const Call& c, const Value& x, const std::vector<Progression>& grid, const Value& updates) {
+  Sizes begin, end, step, dims;
+  for (const Progression& p : grid) {
+    begin.push_back(p.first), end.push_back(p.first + (p.count - 1) * p.step + 1), step.push_back(p.step);
+    dims.push_back(p.count);
+  }
+  for (int i = static_cast<int>(grid.size()); i < x.ndim(); ++i) {
+    begin.push_back(0), end.push_back(x.shape()[i]), step.push_back(1);
+    dims.push_back(x.shape()[i]);
+  }
+  return c.Op("_slice_assign", {x, c.Reshape(updates, Shape(dims))}, {{"begin", Text(begin)}, {"end", Text(end)}, {"step", Text(step)}});
+}
+
 void ScatterNd(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
   const std::string reduction = ReductionOf(c);
@@ -103,6 +181,8 @@ void ScatterNd(Call& c) {
   if (updates.shape() != Shape(dims)) c.Refuse("updates have shape " + updates.shape().str() + "; accepted: " + Shape(dims).str());
   if (updates.size() == 0) return c.Out(x);
   if (depth == 0) c.Refuse("indices have shape " + indices.shape().str() + "; accepted: at least one coordinate");
+  const std::vector<Progression> grid = reduction == "none" ? GridOf(c, indices, x.shape()) : std::vector<Progression>();
+  if (!grid.empty()) return c.Out(AssignedSlice(c, x, grid, updates));
   std::vector<int64_t> order = {last};
   for (int i = 0; i < last; ++i) order.push_back(i);
   const Value columns = c.Transpose(c.Cast(indices, kInt64), order);

@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from import_checks import check, node
+import mxnet as mx
+from import_checks import check, model, node
 
 RANDOM = np.random.RandomState(0)
 
@@ -136,3 +137,33 @@ def test_regions(mode, opset, ratio):
     made = node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, output_height=2, output_width=3,
                 sampling_ratio=ratio, spatial_scale=0.8)
     check(made, {"x": floats(2, 3, 8, 8), "r": rois}, {"b": np.array([0, 1])}, opset=opset)
+
+
+def grid(axes, order):
+    """Nodes that write the coordinates of a grid out, as exporters do for what a slice is assigned;
+    `axes` of them along the dimensions that `order` has."""
+    shape = np.broadcast_shapes(*(np.shape(a) for a in axes))
+    weights = {"shape": np.array(shape), "last": np.array([-1])}
+    nodes, columns = [], []
+    for i in order:
+        weights[f"a{i}"] = np.asarray(axes[i])
+        nodes += [node("Expand", [f"a{i}", "shape"], [f"e{i}"]), node("Unsqueeze", [f"e{i}", "last"], [f"u{i}"])]
+        columns.append(f"u{i}")
+    return nodes + [node("Concat", columns, ["at"], axis=-1)], weights, shape
+
+
+@pytest.mark.parametrize("rows, columns, order, assigned", [
+    (np.arange(1, 600, 2), np.arange(4, 516), (0, 1, 2), True),
+    (np.arange(-300, 0), np.arange(512), (0, 1, 2), True),
+    (np.arange(299, -1, -1), np.arange(512), (0, 1, 2), False),    # backwards
+    (np.r_[np.arange(299), 400], np.arange(512), (0, 1, 2), False),   # with a gap
+    (np.arange(512), np.arange(300), (0, 2, 1), False),   # turned
+])
+def test_grids_of_indices_are_slices(rows, columns, order, assigned):
+    nodes, weights, shape = grid([np.array([[[1]]]), rows[:, None], columns], order)
+    nodes.append(node("ScatterND", ["x", "at", "w"], ["y"]))
+    x, w = floats(2, 600, 600), floats(*shape)
+    check(nodes, {"x": x, "w": w}, weights)
+    symbol, _ = mx.onnx.load(model(nodes, {"x": x, "w": w}, weights)).convert()[:2]
+    made = symbol.get_internals().list_outputs()
+    assert ('"_slice_assign"' in symbol.tojson()) == assigned, made
