@@ -71,19 +71,17 @@ void ConvertFusedGemm(Call& c) {
 }
 
 void ConvertFusedMatMul(Call& c) {
-  const auto read = [&](int i, const char* attribute) {
+  // rows may be the first dimension, before those of the batch
+  const auto read = [&](int i, const char* batch, const char* matrix) {
     const Value& x = c.in(i);
-    if (c.Attr(attribute, int64_t{0}) == 0 || x.ndim() < 2) return x;
     Sizes order;
     for (int d = 0; d < x.ndim(); ++d) order.push_back(d);
-    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    if (c.Attr(batch, int64_t{0}) != 0 && x.ndim() > 2) std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+    if (matrix && c.Attr(matrix, int64_t{0}) != 0 && x.ndim() >= 2) std::swap(order[order.size() - 1], order[order.size() - 2]);
     return c.Transpose(x, order);
   };
-  if (c.Attr("transBatchA", int64_t{0}) != 0 || c.Attr("transBatchB", int64_t{0}) != 0)
-    c.Refuse("attributes transBatchA and transBatchB are not 0; accepted is 0");
   const double alpha = c.Attr("alpha", 1.0f);
-  const Value a = read(0, "transA");
-  const Value& b = c.in(1);
+  const Value a = read(0, "transBatchA", "transA"), b = read(1, "transBatchB", nullptr);
   const bool across = c.Attr("transB", int64_t{0}) != 0;
   Value y;
   if (b.known() && b.ndim() == 2 && a.ndim() >= 2) {

@@ -42,6 +42,18 @@ def test_products(known, across):
     check(made, {"x": X} if known else {"x": X, "w": right}, {"w": right} if known else {})
 
 
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("batch_a,batch_b", [(1, 0), (0, 1), (1, 1)])
+def test_products_whose_rows_come_before_the_batch(batch_a, batch_b, trans):
+    def operand(rows, columns, moved, across):
+        rows, columns = (columns, rows) if across else (rows, columns)
+        return floats(rows, 2, 3, columns) if moved else floats(2, 3, rows, columns)
+
+    made = node("FusedMatMul", ["a", "b"], ["y"], transBatchA=batch_a, transBatchB=batch_b,
+                transA=trans, transB=trans, **MICROSOFT)
+    check(made, {"a": operand(4, 5, batch_a, trans), "b": operand(5, 6, batch_b, trans)})
+
+
 def test_layers_with_activations():
     made = node("FusedConv", ["x", "w", "b"], ["y"], activation="LeakyRelu",
                 activation_params=[0.2], pads=[1, 1, 1, 1], kernel_shape=[3, 3], **MICROSOFT)
