@@ -150,8 +150,8 @@ class Rewriter {
     *q = {n->inputs[0], n->inputs[1], InputOf(*n, 2)};
     return true;
   }
-  /* Numbers of this dtype can be moved by `n`. The zero point has it: without one, both steps around
-   * have, each for itself, one of their own. */
+  /* Numbers of this dtype can be moved by `n`. The zero point has it: without one, both steps
+   * around have, each for itself, one of their own. */
   bool MovesNumbers(const NodeProto& n, const Quantity& q) const {
     return !q.zero.empty() && (!Pools(n) || DTypeSize(NumberNamed(q.zero)->dtype()) == 1);
   }

@@ -62,8 +62,9 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
     for (size_t i = 0; i < unknown.size() && i < 10; ++i) text += (i ? "; " : "") + unknown[i];
     if (unknown.size() > 10) text += "; and " + std::to_string(unknown.size() - 10) + " more";
     if (text.find(kOneMachinesDomain) != std::string::npos)
-      text += ". Those of com.microsoft.nchwc hold weights in the order of one processor: onnxruntime writes them at ORT_ENABLE_ALL; "
-              "accepted are its files of ORT_ENABLE_EXTENDED and below";
+      text +=
+          ". Those of com.microsoft.nchwc hold weights in the order of one processor: onnxruntime writes them at ORT_ENABLE_ALL; "
+          "accepted are its files of ORT_ENABLE_EXTENDED and below";
     MXNET_THROW(Value) << "[onnx] " << (model_->path.empty() ? "the model" : model_->path) << " has operators that are not known: " << text;
   }
   AddConstants(model_->graph);

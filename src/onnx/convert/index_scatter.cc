@@ -88,9 +88,7 @@ void ScatterElements(Call& c) {
   c.Out(Scattered(c, x, Join(c, rows, 0), updates, reduction));
 }
 
-/*
- * Numbers first, first + step, ... of an axis, `count` of them.
- */
+/* Numbers first, first + step, ... of an axis, `count` of them. */
 struct Progression {
   int64_t first = 0, step = 1, count = 1;
 };
@@ -114,9 +112,9 @@ bool ReadProgression(const NDArray& numbers, int64_t size, int rank, Progression
 }
 
 /*
- * The progressions of whose grid `indices` (grid..., depth) are the coordinates: joined from numbers
- * along one axis each, in the order of the axes, which were repeated along the others. Exporters
- * write so what a slice is assigned. Empty: they are not, or it does not show.
+ * The progressions of whose grid `indices` (grid..., depth) are the coordinates: joined from
+ * numbers along one axis each, in the order of the axes, which were repeated along the others.
+ * Exporters write so what a slice is assigned. Empty: they are not, or it does not show.
  */
 std::vector<Progression> GridOf(const Call& c, const Value& indices, const Shape& x) {
   const auto made_by = [](const NodeEntry& e, const char* op) {
