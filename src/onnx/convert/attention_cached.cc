@@ -90,7 +90,7 @@ Value TurnedRows(const Call& c, const Value& x, int64_t heads, int weight, const
 GroupSizes SizesOf(const Call& c, bool packed) {
   GroupSizes g{};
   g.heads = c.Attr("num_heads", int64_t{0}), g.groups = c.Attr("kv_num_heads", int64_t{0});
-  if (g.heads < 1 || g.groups < 1 || g.heads % g.groups)
+  if (g.heads < 1 || g.groups < 1 || g.heads % g.groups || g.heads > INT32_MAX)
     c.Refuse("attributes num_heads and kv_num_heads are " + Text(g.heads) + " and " + Text(g.groups));
   const Shape& s = c.in(kQuery).shape();
   g.batch = s[0], g.steps = s[1], g.size = s[2] / (packed ? g.heads + 2 * g.groups : g.heads);

@@ -89,9 +89,7 @@ void ScatterElements(Call& c) {
   c.Out(Scattered(c, x, Join(c, rows, 0), updates, reduction));
 }
 
-/*
- * Numbers first, first + step, ... of an axis, `count` of them.
- */
+/* Numbers first, first + step, ... of an axis, `count` of them. */
 struct Progression {
   int64_t first = 0, step = 1, count = 1;
 };

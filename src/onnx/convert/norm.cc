@@ -74,6 +74,9 @@ void TrainBatchNorm(Call& c, double epsilon, double momentum) {
     const Value now = c.Cast(c.Reshape(i == 1 ? mean : variance, old.shape()), old.dtype());
     c.Out(i, Add(c, MulNumber(c, old, momentum), MulNumber(c, now, 1 - momentum)));
   }
+  // Before opset 14 also what the gradient would use, which onnxruntime scales so.
+  if (c.wants(3)) c.Out(3, c.Cast(c.Reshape(mean, c.in(3).shape()), c.in(3).dtype()));
+  if (c.wants(4)) c.Out(4, c.Cast(c.Reshape(c.Op("rsqrt", {AddNumber(c, variance, epsilon)}), c.in(4).shape()), c.in(4).dtype()));
 }
 
 void ConvertBatchNorm(Call& c) {
@@ -83,7 +86,8 @@ void ConvertBatchNorm(Call& c) {
   c.Ignore("consumed_inputs");
   c.Ignore("is_test");
   if (c.Attr("spatial", int64_t{1}) != 1) c.Refuse("attribute spatial is 0; accepted is 1");
-  const bool training = c.opset >= 14 && c.Attr("training_mode", int64_t{0}) != 0;
+  bool training = c.opset >= 14 && c.Attr("training_mode", int64_t{0}) != 0;
+  for (int i = 1; i < c.num_outputs(); ++i) training = training || (c.opset < 14 && c.wants(i));  // which said so
   for (int i = 1; i <= 4; ++i)
     if (c.in(i).ndim() != 1 || c.in(i).size() != (x.ndim() > 1 ? x.shape()[1] : 1))
       c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for data of shape " + Text(x.shape()));

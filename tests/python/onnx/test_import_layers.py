@@ -167,3 +167,11 @@ def test_grids_of_indices_are_slices(rows, columns, order, assigned):
     symbol, _ = mx.onnx.load(model(nodes, {"x": x, "w": w}, weights)).convert()[:2]
     made = symbol.get_internals().list_outputs()
     assert ('"_slice_assign"' in symbol.tojson()) == assigned, made
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["y", "y1", "y2", "y3", "y4"], ["y", "mean", "var", "s", "t"]])
+@pytest.mark.parametrize("opset", [9, 13])
+def test_old_batch_normalization_trains_where_it_has_more_outputs(opset, outputs):
+    made = node("BatchNormalization", ["x", "scale", "bias", "m", "v"], outputs, epsilon=0.01, momentum=0.7)
+    weights = {k: np.abs(floats(4)) + 0.5 for k in ("scale", "bias", "m", "v")}
+    check(made, {"x": floats(3, 4, 5, 6)}, weights, opset=opset)
