@@ -129,8 +129,7 @@ void Distances(Call& c) {
   SameDTypes(c, {a, b});
   if (a.ndim() != 2 || b.ndim() != 2 || a.shape()[1] != b.shape()[1] || !IsFloating(a.dtype()))
     c.Refuse("data have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: floats of shapes (m, k) and (n, k)");
-  if (a.shape()[0] == 0 || b.shape()[0] == 0 || a.shape()[1] == 0)
-    return c.Out(c.Filled(Shape{a.shape()[0], b.shape()[0]}, a.dtype(), 0));
+  if (a.shape()[0] == 0 || b.shape()[0] == 0 || a.shape()[1] == 0) return c.Out(c.Filled(Shape{a.shape()[0], b.shape()[0]}, a.dtype(), 0));
   const auto squares = [&](const Value& x, const Shape& shape) {
     return c.Reshape(c.Op("_npi_sum", {c.Op("_npi_square", {x})}, {{"axis", "(1,)"}}), shape);
   };

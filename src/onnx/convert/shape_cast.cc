@@ -166,9 +166,12 @@ void EyeLike(Call& c) {
 
 Rules CastRules() {
   return {
-      {"", "Cast", 6, kNewest, Cast, nullptr},        {"", "CastLike", 15, kNewest, CastLike, nullptr},
-      {"", "BitCast", 26, kNewest, BitCast, nullptr}, {"", "ConstantOfShape", 9, kNewest, ConstantOfShape, nullptr},
-      {"", "Range", 11, kNewest, Range, nullptr},     {"", "EyeLike", 9, kNewest, EyeLike, nullptr},
+      {"", "Cast", 6, kNewest, Cast, nullptr},
+      {"", "CastLike", 15, kNewest, CastLike, nullptr},
+      {"", "BitCast", 26, kNewest, BitCast, nullptr},
+      {"", "ConstantOfShape", 9, kNewest, ConstantOfShape, nullptr},
+      {"", "Range", 11, kNewest, Range, nullptr},
+      {"", "EyeLike", 9, kNewest, EyeLike, nullptr},
       {"com.microsoft", "Range", 1, kNewest, Range, nullptr},
   };
 }
