@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from import_checks import check, node
+import mxnet as mx
+from import_checks import check, model, node, ours
 
 RANDOM = np.random.RandomState(0)
 
@@ -136,3 +137,11 @@ def test_regions(mode, opset, ratio):
     made = node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, output_height=2, output_width=3,
                 sampling_ratio=ratio, spatial_scale=0.8)
     check(made, {"x": floats(2, 3, 8, 8), "r": rois}, {"b": np.array([0, 1])}, opset=opset)
+
+
+@pytest.mark.parametrize("group", [0, -1, 3, (1 << 63) - 1])
+def test_groups_that_do_not_fit(group):
+    x, w = np.ones((1, 4, 5, 5), np.float32), np.ones((4, 2, 3, 3), np.float32)
+    data = model([node("Conv", ["x", "w"], ["y"], group=group)], {"x": x}, {"w": w})
+    with pytest.raises(mx.MXNetError, match=f"there are {group} groups"):
+        ours(data, {"x": x})
