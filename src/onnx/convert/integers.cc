@@ -333,7 +333,7 @@ void ConvertIntegerConv(Call& c) {
   CheckRank(c, 3, x.ndim(), x.ndim());
   const int64_t groups = c.Attr("group", int64_t{1}), axis = c.Attr("weight_axis", int64_t{1});
   const bool added = c.Attr("added", int64_t{0}) != 0;
-  if (groups < 1 || x.shape()[1] != w.shape()[1] * groups || w.shape()[0] % groups)
+  if (groups < 1 || x.shape()[1] % groups || x.shape()[1] / groups != w.shape()[1] || w.shape()[0] % groups)
     c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()) + ", and there are " + Text(groups) + " groups");
   const Window window = ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
   const Value bias = OptionalInput(c, 6);

@@ -65,7 +65,7 @@ void ConvertConv(Call& c) {
   CheckRank(c, 1, c.in(0).ndim(), c.in(0).ndim());
   const Value &x = c.in(0), &w = c.in(1);
   const int64_t groups = c.Attr("group", int64_t{1});
-  if (groups < 1 || x.shape()[1] != w.shape()[1] * groups || w.shape()[0] % groups)
+  if (groups < 1 || x.shape()[1] % groups || x.shape()[1] / groups != w.shape()[1] || w.shape()[0] % groups)
     c.Refuse("data has shape " + Text(x.shape()) + ", the weight " + Text(w.shape()) + ", and there are " + Text(groups) + " groups");
   Window window = ReadWindow(c, Spatial(x.shape()), ReadKernel(c, Spatial(w.shape()), static_cast<size_t>(x.ndim() - 2)), false);
   const Value met = w.known() && x.size() > 0 ? Met(c, x, w, &window) : w;

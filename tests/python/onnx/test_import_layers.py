@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import check, model, node
+from import_checks import check, model, node, ours
 
 RANDOM = np.random.RandomState(0)
 
@@ -175,3 +175,11 @@ def test_old_batch_normalization_trains_where_it_has_more_outputs(opset, outputs
     made = node("BatchNormalization", ["x", "scale", "bias", "m", "v"], outputs, epsilon=0.01, momentum=0.7)
     weights = {k: np.abs(floats(4)) + 0.5 for k in ("scale", "bias", "m", "v")}
     check(made, {"x": floats(3, 4, 5, 6)}, weights, opset=opset)
+
+
+@pytest.mark.parametrize("group", [0, -1, 3, (1 << 63) - 1])
+def test_groups_that_do_not_fit(group):
+    x, w = np.ones((1, 4, 5, 5), np.float32), np.ones((4, 2, 3, 3), np.float32)
+    data = model([node("Conv", ["x", "w"], ["y"], group=group)], {"x": x}, {"w": w})
+    with pytest.raises(mx.MXNetError, match=f"there are {group} groups"):
+        ours(data, {"x": x})
