@@ -21,6 +21,7 @@
 
 namespace mxnet {
 
+class ArenaPool;
 class Plan;
 class PlanInstance;
 
@@ -106,9 +107,11 @@ class MXNET_DLL CachedOp {
    * memory_budget, data_indices, param_indices, is_dynamic; thread_safe: inference runs on the
    * calling thread (several side by side share the cores) and is done when Invoke returns, unless
    * something that it needs is in use. Any CachedOp may be called from several threads; without the
-   * flag the engine's workers compute.
+   * flag the engine's workers compute. `arenas`: where graphs that run one after another find the
+   * memory between their nodes; null: this one has its own.
    */
-  static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags);
+  static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags,
+                                          std::shared_ptr<ArenaPool> arenas = nullptr);
   virtual ~CachedOp() = default;
   /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when
    * autograd is on. Thread-safe. */

@@ -18,6 +18,7 @@
 #include "executor/explain.h"
 #include "executor/interpret.h"
 #include "executor/passes/core/passes.h"
+#include "executor/plan/arena_pool.h"
 #include "executor/plan/callers.h"
 #include "executor/plan/plan_instance.h"
 #include "executor/plan/plan_timing.h"
@@ -83,33 +84,6 @@ struct Compiled {
   uint64_t last_use = 0;
 };
 
-/*
- * Arenas of one CachedOp. Plans for different input shapes use the same ones, so that memory kept
- * between calls is what the largest plan needs, once for each call that is under way: between a
- * recorded call and its backward pass an arena is taken.
- */
-class ArenaPool {
- public:
-  std::shared_ptr<Arena> Take(Context ctx) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
-      if (!((*it)->ctx == ctx)) continue;
-      auto arena = std::move(*it);
-      idle_.erase(std::next(it).base());
-      return arena;
-    }
-    return std::make_shared<Arena>(ctx);
-  }
-  void Return(std::shared_ptr<Arena> arena) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(std::move(arena));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Arena>> idle_;
-};
-
 /* What a plan is compiled for, and found by. */
 struct Signature {
   const std::vector<NDArray*>& inputs;
@@ -138,7 +112,7 @@ struct Signature {
 };
 
 /* What a thread's last call left for its next one: a plan, the signature it is for, and an instance
- * whose arena nobody else has. */
+ * whose arena nobody else has, unless arenas are shared. */
 struct Warm {
   std::string key;
   std::shared_ptr<Compiled> compiled;
@@ -161,8 +135,11 @@ struct CallState : RecordedCall {
 
 class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_shared_from_this<CachedOpImpl> {
  public:
-  CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags)
-      : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
+  CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags, std::shared_ptr<ArenaPool> arenas = nullptr)
+      : symbol_(symbol),
+        variables_(symbol.ListInputs(Symbol::kAll)),
+        shares_arenas_(arenas != nullptr),
+        arenas_(arenas ? std::move(arenas) : std::make_shared<ArenaPool>()) {
     static const char* const kIgnored[] = {"param_indices", "is_dynamic"};
     for (const auto& kv : flags) {
       if (kv.first == "static_alloc")
@@ -282,7 +259,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
 
   /* An instance that nobody uses, on `arena` or, without one, on an arena that nobody uses. */
   std::shared_ptr<PlanInstance> Take(Compiled* compiled, std::shared_ptr<Arena> arena = nullptr) {
-    if (!arena) arena = arenas_.Take(compiled->plan->ctx);
+    if (!arena) arena = arenas_->Take(compiled->plan->ctx);
     if (static_alloc_) arena->Reserve(compiled->plan->memory.arena_bytes);
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& i : compiled->instances)
@@ -290,7 +267,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     compiled->instances.emplace_back(arena, std::make_shared<PlanInstance>(compiled->plan, arena));
     return compiled->instances.back().second;
   }
-  void Return(std::shared_ptr<PlanInstance> instance) { arenas_.Return(instance->arena()); }
+  void Return(std::shared_ptr<PlanInstance> instance) { arenas_->Return(instance->arena()); }
 
   mxnet::Symbol symbol() const override { return symbol_; }
   const mxnet::Symbol& graph() const override { return symbol_; }
@@ -404,20 +381,32 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     // acquire pairs with the release in Keep: what the slot's last user wrote into the instance is
     // seen
     std::unique_ptr<Warm> warm(warm_[CallerNumber() % kSlots].exchange(nullptr, std::memory_order_acquire));
-    if (warm && warm->key == key) return warm;
-    std::shared_ptr<Arena> arena = warm ? warm->instance->arena() : nullptr;
-    if (arena && !(arena->ctx == of.where)) arenas_.Return(std::move(arena));
+    if (warm && warm->key == key) {
+      if (shares_arenas_) TakeBack(warm.get());
+      return warm;
+    }
+    std::shared_ptr<Arena> arena = warm && !shares_arenas_ ? warm->instance->arena() : nullptr;
+    if (arena && !(arena->ctx == of.where)) arenas_->Return(std::move(arena));
     warm = std::make_unique<Warm>();
     warm->compiled = Find(key, of);
     warm->instance = Take(warm->compiled.get(), std::move(arena));
     warm->key = std::move(key);
     return warm;
   }
+  /* Somebody else may have its arena by now. */
+  void TakeBack(Warm* warm) {
+    std::shared_ptr<Arena> arena = arenas_->Take(warm->compiled->plan->ctx, warm->instance->arena().get());
+    if (arena == warm->instance->arena())
+      arena->Reserve(static_alloc_ ? warm->compiled->plan->memory.arena_bytes : 0);
+    else
+      warm->instance = Take(warm->compiled.get(), std::move(arena));
+  }
   void Keep(std::unique_ptr<Warm> warm) {
+    if (shares_arenas_) Return(warm->instance);
     Warm* none = nullptr;
     if (warm_[CallerNumber() % kSlots].compare_exchange_strong(none, warm.get(), std::memory_order_release, std::memory_order_relaxed)) {
       warm.release();  // the slot owns it
-    } else {
+    } else if (!shares_arenas_) {
       Return(warm->instance);
     }
   }
@@ -482,7 +471,8 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
   int inline_limit_ = 2, forward_bulk_ = -1, backward_bulk_ = -1, num_ops_ = 0;
   size_t memory_budget_ = 0;
   std::vector<int> data_inputs_;
-  ArenaPool arenas_;
+  const bool shares_arenas_;
+  const std::shared_ptr<ArenaPool> arenas_;
   static constexpr int kSlots = 64;  // one per living thread that calls; threads with higher numbers share
   std::array<std::atomic<Warm*>, kSlots> warm_{};
   std::atomic<bool> monitored_{false};
@@ -569,8 +559,9 @@ std::vector<NodeEntry> CachedOpImpl::Gradient(const NodePtr& node, const std::ve
 
 }  // namespace
 
-std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const std::map<std::string, std::string>& flags) {
-  return std::make_shared<CachedOpImpl>(symbol, flags);
+std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const std::map<std::string, std::string>& flags,
+                                           std::shared_ptr<ArenaPool> arenas) {
+  return std::make_shared<CachedOpImpl>(symbol, flags, std::move(arenas));
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/cpu_limit.h"
+#include "executor/plan/arena_pool.h"
 #include "onnx/integers.h"
 #include "onnx/stage.h"
 
@@ -55,7 +56,7 @@ constexpr char kOneMachinesDomain[] = "com.microsoft.nchwc";
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : model_(std::move(model)), options_(options), folded_(std::make_unique<FoldedWeights>()) {
+    : model_(std::move(model)), options_(options), folded_(std::make_unique<FoldedWeights>()), arenas_(std::make_shared<ArenaPool>()) {
   std::vector<std::string> unknown;
   CheckOps(model_->graph, &unknown);
   if (!unknown.empty()) {

@@ -19,6 +19,9 @@
 #include "onnx/model.h"
 
 namespace mxnet {
+
+class ArenaPool;
+
 namespace onnx {
 
 class FoldedWeights;
@@ -75,6 +78,7 @@ class Session {
   const Value* ConstantNamed(const std::string& name) const;
   Runner* RunnerOf(const GraphProto* graph);  // made when it is first asked for
   FoldedWeights* folded() { return folded_.get(); }
+  const std::shared_ptr<ArenaPool>& arenas() const { return arenas_; }  // of all plans: they run one after another
   const SessionOptions& options() const { return options_; }
   int precision() const { return options_.precision; }
   bool widens() const { return !options_.ctx.is_gpu(); }  // GraphBuilder::Widened
@@ -90,6 +94,7 @@ class Session {
   SessionOptions options_;
   std::vector<ValueInfo> inputs_;
   std::unique_ptr<FoldedWeights> folded_;
+  const std::shared_ptr<ArenaPool> arenas_;
   std::unordered_map<std::string, Value> constants_;
   std::mutex mutex_;  // of the next two
   std::unordered_map<const GraphProto*, std::unique_ptr<Runner>> runners_;

@@ -268,7 +268,8 @@ void StageBuilder::Collect() {
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
   stage_->op = CachedOp::Create(
       stage_->symbol,
-      {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}});
+      {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}},
+      session_->arenas());
 }
 
 /* Mixed precision as mx.amp has it by default; results and what the caller hands in keep their
