@@ -187,3 +187,28 @@ def test_what_grouped_attention_refuses(attribute):
     data, feeds = _group(**attribute)
     with pytest.raises(mx.MXNetError, match="accepted is"):
         mx.onnx.load(data)(**feeds)
+
+
+_BIG = 2 ** 63 - 2
+
+
+@pytest.mark.parametrize("start, length", [(-1, 4), (7, 12), (_BIG, _BIG), (_BIG, 2 ** 63 - 1)])
+def test_rows_outside_of_a_cache_are_an_error(start, length):
+    cache, rows = mx.nd.zeros((1, 2, 8, 4)), mx.nd.ones((1, 3, 8))
+    append = getattr(mx.nd._internal, "_cache_append")
+    with pytest.raises((mx.MXNetError, IndexError), match="_cache_append.*accepted: 0 to 8"):
+        append(cache, rows, *_places(start, length)).asnumpy()
+
+
+@pytest.mark.parametrize("start, length, accepted", [
+    (0, 9, "at most 8"), (_BIG, 8, "to 1099511627776"), (-_BIG, 8, "-1099511627776 to")])
+def test_keys_outside_of_a_cache_are_an_error(start, length, accepted):
+    cache, query = mx.nd.zeros((1, 2, 8, 4)), mx.nd.ones((1, 3, 16))
+    attend = getattr(mx.nd._internal, "_cached_attention")
+    with pytest.raises((mx.MXNetError, IndexError), match=f"_cached_attention.*{accepted}"):
+        attend(query, cache, cache, *_places(start, length), heads=4, groups=2).asnumpy()
+    assert attend(query, cache, cache, *_places(-5, -7), heads=4, groups=2).asnumpy().shape == (1, 3, 16)
+
+
+def _places(*numbers):
+    return [mx.nd.array(np.array([n]), dtype="int64") for n in numbers]

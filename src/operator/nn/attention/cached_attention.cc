@@ -62,10 +62,11 @@ void Append(KernelArgs& args) {
   const int64_t batch = cache.shape[0], heads = cache.shape[1], length = cache.shape[2], room = out.shape[2], steps = rows.shape[1];
   const size_t row = static_cast<size_t>(cache.shape[3]) * DTypeSize(out.dtype);
   const int64_t *starts = AsInt64(args, args.in[2]), *lengths = AsInt64(args, args.in[3]);
-  for (int64_t b = 0; b < batch; ++b)
-    MXNET_CHECK_KIND(starts[b] >= 0 && std::min(lengths[b], starts[b] + steps) <= room, Index)
-        << "[_cache_append] rows from " << starts[b] << " to " << std::min(lengths[b], starts[b] + steps) << " of example " << b
-        << "; accepted: 0 to " << room;
+  for (int64_t b = 0; b < batch; ++b) {
+    const int64_t end = std::min(lengths[b], starts[b] > INT64_MAX - steps ? INT64_MAX : starts[b] + steps);
+    MXNET_CHECK_KIND(starts[b] >= 0 && end <= room, Index)
+        << "[_cache_append] rows from " << starts[b] << " to " << end << " of example " << b << "; accepted: 0 to " << room;
+  }
   char* const y = static_cast<char*>(out.dptr);
   const char* const x = static_cast<const char*>(cache.dptr);
   const char* const added = static_cast<const char*>(rows.dptr);
@@ -172,6 +173,7 @@ bool AttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
 
 constexpr int64_t kScores = 128 << 10;  // elements of a block of scores
 constexpr int64_t kHalfRows = 128;      // of a 16-bit cache, widened at a time
+constexpr int64_t kMostStart = int64_t{1} << 40;
 
 class CachedHeads {
  public:
@@ -192,9 +194,12 @@ class CachedHeads {
     if (p_.with_mask) mask_ = &args.in[5];
     if (p_.with_sink) sink_ = args.in[5 + p_.with_mask].data<float>();
     const int64_t most = mask_ ? std::min(keys_.lies.length, mask_->shape[3]) : keys_.lies.length;
-    for (int64_t b = 0; b < batch_; ++b)
+    for (int64_t b = 0; b < batch_; ++b) {
       MXNET_CHECK_KIND(lengths_[b] <= most, Index)
           << "[_cached_attention] length " << lengths_[b] << " of example " << b << "; accepted: at most " << most;
+      MXNET_CHECK_KIND(starts_[b] >= -kMostStart && starts_[b] <= kMostStart, Index)
+          << "[_cached_attention] start " << starts_[b] << " of example " << b << "; accepted: -" << kMostStart << " to " << kMostStart;
+    }
   }
 
   int64_t Items() const { return batch_ * p_.heads / together_ * blocks_; }
