@@ -282,9 +282,7 @@ void StageBuilder::ReducePrecision() {
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     const auto constant = builder_.constants().find(n.get());
     if (constant == builder_.constants().end()) {
-      const Stage::Operand& operand = variables_.at(n.get());
-      const Value& given = env_.at(operand.name);
-      request.dtypes[n->name] = (operand.element < 0 ? given : (*given.elements)[static_cast<size_t>(operand.element)]).dtype();
+      request.dtypes[n->name] = variables_.at(n.get()).In(env_).dtype();
       continue;
     }
     request.dtypes[n->name] = constant->second.dtype();
@@ -413,8 +411,7 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
         arrays.push_back(o.constant);
         continue;
       }
-      const Value& v = env->at(o.name);
-      const NDArray& a = o.element < 0 ? v.array : (*v.elements)[static_cast<size_t>(o.element)].array;
+      const NDArray& a = o.In(*env).array;
       arrays.push_back(a.ctx() == session_->options().ctx ? a : a.Copy(session_->options().ctx));
     }
     std::vector<NDArray*> in, out;

@@ -41,6 +41,10 @@ struct Stage {
     std::string name;  // of a value at the start; empty: `constant`
     int element = -1;  // of a sequence
     NDArray constant;
+    const Value& In(const Env& env) const {  // REQUIRES: a name
+      const Value& v = env.at(name);
+      return element < 0 ? v : (*v.elements)[static_cast<size_t>(element)];
+    }
   };
   std::vector<Operand> operands;
   int num_outputs = 0;

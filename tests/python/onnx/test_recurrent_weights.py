@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
+from memory_checks import figures
 from import_checks import model, node, ours, theirs
 
 pytestmark = pytest.mark.cpu
@@ -35,12 +36,6 @@ def test_sizes(op, steps, batch):
 
 
 MEMORY = r"""
-import sys, numpy as np, mxnet as mx
-def resident(key):
-    with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith(key)) / 1024
-mx.nd.waitall(); _ = mx.onnx.operators()
-before = resident("VmRSS")
 model = mx.onnx.load(sys.argv[1])
 for steps in (3, 4, 5, 6, 7):
     x = np.ones((steps, 1, 1024), "float32")
@@ -61,9 +56,8 @@ def test_weights_are_held_once(tmp_path):
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "steps"
     path = str(tmp_path / "m.onnx")
     onnx.save(proto, path)
-    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
-    assert out.returncode == 0, out.stderr
-    assert 30 < float(out.stdout) < 56
+    grown, = figures(path, MEMORY)
+    assert 30 < grown < 56
 
 
 THREADS = r"""

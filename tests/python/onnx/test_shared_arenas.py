@@ -1,6 +1,4 @@
 """The memory between nodes is one block for all plans of a model: shapes and stages share it."""
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import mxnet as mx
+from memory_checks import figures
 
 pytestmark = pytest.mark.cpu
 
@@ -35,12 +34,6 @@ def _model(wide=WIDE):
 
 
 MEMORY = r"""
-import sys, numpy as np, mxnet as mx
-def resident(key):
-    with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith(key)) / 1024
-mx.nd.waitall(); _ = mx.onnx.operators()
-before = resident("VmRSS")
 model = mx.onnx.load(sys.argv[1])
 for rows in range(2048, 2038, -1):
     model(np.ones((rows, 16), "float32")).asnumpy()
@@ -52,9 +45,8 @@ print(resident("VmHWM") - before)
 def test_shapes_and_stages_take_the_memory_of_one(tmp_path):
     path = str(tmp_path / "m.onnx")
     onnx.save(_model(), path)   # a plan's arena has 32 MiB
-    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
-    assert out.returncode == 0, out.stderr
-    assert 30 < float(out.stdout) < 150
+    grown, = figures(path, MEMORY)
+    assert 30 < grown < 150
 
 
 def test_threads_do_not_share(tmp_path):

@@ -1,7 +1,5 @@
 """Weights stay in the file until a kernel wants them, and are given back once it has them in a form
 of its own."""
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import mxnet as mx
+from memory_checks import figures
 
 pytestmark = pytest.mark.cpu
 
@@ -48,12 +47,6 @@ def test_results_of_several_shapes(tmp_path):
 
 
 MEMORY = r"""
-import sys, numpy as np, mxnet as mx
-def resident(key):
-    with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith(key)) / 1024
-mx.nd.waitall(); _ = mx.onnx.operators()
-before = resident("VmRSS")
 model = mx.onnx.load(sys.argv[1])
 x = np.ones((64, 1024), "float32")
 first = next(iter(model.run({"x": x}).values())).asnumpy()
@@ -67,9 +60,7 @@ print(one, resident("VmHWM") - before)
 def test_memory_is_one_copy_of_the_weights(tmp_path):
     path = str(tmp_path / "m.onnx")
     _model(path, 20)   # 80 MiB
-    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
-    assert out.returncode == 0, out.stderr
-    one, several = map(float, out.stdout.split())
+    one, several = figures(path, MEMORY)
     assert 70 < one < 130 and several < one + 20
 
 
@@ -93,9 +84,7 @@ def _integer_model(path, layers, size, seed=0):
 def test_memory_of_integer_weights_is_one_copy(tmp_path):
     path = str(tmp_path / "m.onnx")
     _integer_model(path, 40, 1024)   # 40 MiB
-    out = subprocess.run([sys.executable, "-c", MEMORY, path], capture_output=True, text=True, timeout=300)
-    assert out.returncode == 0, out.stderr
-    one, several = map(float, out.stdout.split())
+    one, several = figures(path, MEMORY)
     assert 30 < one < 75 and several < one + 15
 
 
