@@ -49,7 +49,7 @@ class MXNET_DLL Symbol {
 };
 
 /* Depth-first, children first, each node once; iterative (deep graphs do not overflow the
- * stack). */
+ * stack). `visit` must not change `heads`, or what nodes read. */
 void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit);
 
 /* A frozen view of a graph with dense numbers. INVARIANT: an input's node id is smaller than its

@@ -19,6 +19,9 @@ struct EntryKey {
   bool operator!=(const EntryKey& o) const { return !(*this == o); }
   bool operator<(const EntryKey& o) const { return node != o.node ? std::less<const Node*>()(node, o.node) : index < o.index; }
 };
+struct EntryKeyHash {
+  size_t operator()(const EntryKey& e) const { return std::hash<const Node*>()(e.node) * 31 + e.index; }
+};
 
 }  // namespace mxnet
 #endif  // MXNET_GRAPH_ENTRY_KEY_H_

@@ -48,27 +48,26 @@ class Met {
 
 MXNET_DLL void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
   struct Frame {
-    NodePtr node;
+    const NodePtr* node;  // in `heads`, or among what its reader reads: nodes do not change meanwhile
     size_t next;
   };
   Met seen;
   std::vector<Frame> stack;
   auto enter = [&](const NodePtr& n) {
-    if (n && seen.Insert(n.get())) stack.push_back({n, 0});
+    if (n && seen.Insert(n.get())) stack.push_back({&n, 0});
   };
   for (const auto& head : heads) {
     enter(head.node);
     while (!stack.empty()) {
-      Frame& top = stack.back();
-      const size_t deps = top.node->control_deps.size(), at = top.next++;
-      if (at < top.node->inputs.size()) {
-        enter(top.node->inputs[at].node);
-      } else if (at < top.node->inputs.size() + deps) {
-        enter(top.node->control_deps[at - top.node->inputs.size()]);
+      const NodePtr& node = *stack.back().node;
+      const size_t deps = node->control_deps.size(), at = stack.back().next++;
+      if (at < node->inputs.size()) {
+        enter(node->inputs[at].node);
+      } else if (at < node->inputs.size() + deps) {
+        enter(node->control_deps[at - node->inputs.size()]);
       } else {
-        NodePtr done = std::move(top.node);
         stack.pop_back();
-        visit(done);
+        visit(node);
       }
     }
   }

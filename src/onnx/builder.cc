@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <sstream>
 
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -23,9 +22,9 @@ constexpr int64_t kMostSpread = 16 << 20, kMostSpreadIndices = 1 << 20;
 size_t BytesOf(const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); }
 
 std::string PartOf(const NDArray& a) {
-  std::ostringstream text;
-  text << a.byte_offset() << ' ' << a.dtype() << ' ' << a.shape();
-  return text.str();
+  std::string text = std::to_string(a.byte_offset()) + ' ' + std::to_string(a.dtype());
+  for (int64_t size : a.shape()) text += ' ' + std::to_string(size);
+  return text;
 }
 
 template <typename T>
@@ -86,10 +85,9 @@ void FoldedWeights::AddWeight(const NDArray& weight, const std::string& name) {
 }
 
 std::string FoldedWeights::Key(const std::string& call, const std::vector<NDArray>& operands) {
-  std::ostringstream key;
-  key << call;
-  for (const NDArray& a : operands) key << '\n' << static_cast<const void*>(a.chunk()) << ' ' << PartOf(a);
-  return key.str();
+  std::string key = call;
+  for (const NDArray& a : operands) key += '\n' + std::to_string(reinterpret_cast<uintptr_t>(a.chunk())) + ' ' + PartOf(a);
+  return key;
 }
 
 bool FoldedWeights::AllKept(const std::vector<NDArray>& operands) const {
@@ -161,7 +159,57 @@ NodeEntry GraphBuilder::EntryOf(const Value& value) {
     entry = NodeEntry{MakeVariable(Unused(name.empty() ? "constant" : name)), 0, 0};
     constants_[entry.node.get()] = folded_->On(value.array, ctx_);
   }
+  if (traces_) traces_->constants.emplace_back(entry, value);
   return entry;
+}
+
+void GraphBuilder::Remember(const NodePtr& cast, const Value& before) {
+  if (widened_.emplace(cast.get(), before).second) casts_.push_back(cast);
+  if (traces_) traces_->widened.emplace_back(cast, before);
+}
+
+/* False: something that is not in `entries`. */
+static bool Move(const EntryMap& entries, Value* v) {
+  if (v->kind == Value::kSequence) {
+    auto elements = std::make_shared<std::vector<Value>>(*v->elements);
+    for (Value& e : *elements)
+      if (!Move(entries, &e)) return false;
+    v->elements = std::move(elements);
+    return true;
+  }
+  if (v->kind != Value::kTensor || v->known()) return true;
+  const auto it = entries.find(v->entry);
+  if (it == entries.end()) return false;
+  v->entry = it->second;
+  return true;
+}
+
+bool GraphBuilder::Repeat(const Traces& traces, EntryMap* now, std::vector<Value>* results) {
+  if (traces.looked_back) return false;
+  for (const NodePtr& n : traces.nodes)
+    if (names_.count(n->name)) return false;
+  for (const auto& constant : traces.constants) now->emplace(constant.first, EntryOf(constant.second));
+  for (const NodePtr& n : traces.nodes) {
+    auto node = std::make_shared<Node>();
+    node->name = n->name;
+    node->attrs = n->attrs;
+    for (const NodeEntry& e : n->inputs) {
+      const auto it = now->find(e);
+      if (it == now->end()) return false;
+      node->inputs.push_back(it->second);
+    }
+    for (int i = 0; i < n->num_outputs(); ++i)
+      now->emplace(NodeEntry{n, static_cast<uint32_t>(i), 0}, NodeEntry{node, static_cast<uint32_t>(i), 0});
+  }
+  for (Value& v : *results)
+    if (!Move(*now, &v)) return false;
+  for (const auto& cast : traces.widened) {
+    Value before = cast.second;
+    if (!Move(*now, &before)) return false;
+    Remember(now->at({cast.first.get(), 0}).node, before);
+  }
+  for (const NodePtr& n : traces.nodes) ++names_[n->name];
+  return true;
 }
 
 Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& name) {
@@ -172,10 +220,8 @@ Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& 
   v.type = value.type;
   v.type.dtype = dtype;
   v.entry = NodeEntry{MakeNode("Cast", {EntryOf(value)}, dict, Unused(name + "_" + DTypeName(dtype))), 0, 0};
-  if (value.dtype() == kFloat16 && dtype == kFloat32) {
-    widened_.emplace(v.entry.node.get(), value);
-    casts_.push_back(v.entry.node);
-  }
+  if (traces_) traces_->nodes.push_back(v.entry.node);
+  if (value.dtype() == kFloat16 && dtype == kFloat32) Remember(v.entry.node, value);
   return v;
 }
 
@@ -225,6 +271,7 @@ std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const s
   std::vector<NodeEntry> entries;
   for (const Value& v : operands) entries.push_back(EntryOf(v));
   const NodePtr node = MakeNode(op, std::move(entries), std::move(dict), NameFor(call));
+  if (traces_) traces_->nodes.push_back(node);
   std::vector<Value> results(out.size());
   for (size_t i = 0; i < out.size(); ++i) {
     results[i].kind = Value::kTensor;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/entry_key.h"
 #include "onnx/convert.h"
 
 namespace mxnet {
@@ -46,6 +47,16 @@ class FoldedWeights {
   std::unordered_map<const NodeProto*, std::shared_ptr<const void>> of_nodes_;
 };
 
+/* What a conversion has left in a builder, beside its results. */
+struct Traces {
+  std::vector<NodePtr> nodes;                          // in the order in which they were made
+  std::vector<std::pair<NodeEntry, Value>> constants;  // variables that they read, and the known contents of these
+  std::vector<std::pair<NodePtr, Value>> widened;      // casts, and what they widen
+  bool looked_back = false;                            // they depend on more than the values that the node reads
+};
+/* What entries of one graph are in another. */
+using EntryMap = std::map<EntryKey, NodeEntry>;
+
 class GraphBuilder {
  public:
   /* `draws`: random numbers are drawn at once, as for a node that runs on arrays. `widens`: see
@@ -76,20 +87,36 @@ class GraphBuilder {
   }
   /* The float16 that a value was before Widened made it float32, for operators that read float16
    * themselves; others as they are. */
-  Value BeforeWidening(const Value& value) const {
+  Value BeforeWidening(const Value& value) {
+    LookBack();
     const auto it = value.known() || value.kind != Value::kTensor ? widened_.end() : widened_.find(value.entry.node.get());
     return it == widened_.end() ? value : it->second;
   }
   /* Whether the number that has this name is at most `bound`, for plans that depend on no more of
    * it (Call::AtMost). */
   void PutBound(const std::string& name, int64_t bound, bool holds) { bounds_[{name, bound}] = holds; }
-  const bool* FindBound(const std::string& name, int64_t bound) const {
+  const bool* FindBound(const std::string& name, int64_t bound) {
+    LookBack();
     const auto it = bounds_.find({name, bound});
     return it == bounds_.end() ? nullptr : &it->second;
   }
 
   /* Known contents in another dtype. */
   Value Cast(const Value& known, int dtype) { return Converted(known, dtype, ""); }
+
+  /* From now on what conversions leave is added to `traces`; null: it is not. */
+  void Trace(Traces* traces) { traces_ = traces; }
+  /* A converter says so before it looks at the nodes behind its inputs, or at other things that
+   * only this graph has. */
+  void LookBack() {
+    if (traces_) traces_->looked_back = true;
+  }
+  /*
+   * Does in this graph what a conversion did in another. `now` has what the entries are here that
+   * the node reads; `results` are those of the other graph, and become this one's. False, and
+   * `results` are nothing: it has to be converted.
+   */
+  bool Repeat(const Traces& traces, EntryMap* now, std::vector<Value>* results);
 
   /* Variables made of known contents. */
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
@@ -102,9 +129,11 @@ class GraphBuilder {
   std::vector<Value> Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands);
   std::string NameFor(const Call& call);
   std::string Unused(const std::string& name);
+  void Remember(const NodePtr& cast, const Value& before);
 
   Context ctx_;
   FoldedWeights* folded_;
+  Traces* traces_ = nullptr;
   const bool draws_, widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;

@@ -29,6 +29,9 @@ std::string ContentsOf(const Value& v) {
 
 bool IsSmall(const Value& v) { return v.size() <= (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts); }
 
+/* Contents that a stage keeps: the caller may change an array of theirs. */
+Value Kept(const Value& v) { return v.kind == Value::kTensor && IsSmall(v) ? Value(v.array.Copy(v.array.ctx())) : v; }
+
 /* Converts a node, and says in errors which it is. */
 void Apply(const Rule& rule, Call* call) {
   try {
@@ -88,6 +91,14 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       stage_(std::make_shared<Stage>()) {}
 
 const Value* StageBuilder::Lookup(const std::string& name) {
+  const auto before = found_.find(name);
+  if (before != found_.end()) return before->second;
+  const Value* const v = Find(name);
+  if (v) found_.emplace(name, v);
+  return v;
+}
+
+const Value* StageBuilder::Find(const std::string& name) {
   const auto made = values_.find(name);
   if (made != values_.end()) return &made->second;
   const auto given = env_.find(name);
@@ -100,7 +111,7 @@ const Value* StageBuilder::Lookup(const std::string& name) {
   if (v.kind == Value::kStrings) demanded_.insert(name);
   if (v.kind == Value::kNone || v.kind == Value::kStrings ||
       (v.kind == Value::kTensor && v.known() && (demanded_.count(name) || pending_->fixed.count(name))))
-    return &(values_[name] = builder_.Widened(v, name));
+    return &(values_[name] = builder_.Widened(Kept(v), name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
     held_.push_back(input.entry.node);
@@ -132,6 +143,7 @@ bool StageBuilder::Demand(const std::string& name) {
   const Value& v = it->second;
   if (!v.known() || !IsSmall(v)) return false;
   demanded_.insert(name);
+  found_.erase(name);
   values_.erase(name);
   return true;
 }
@@ -187,12 +199,9 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     PostponeFor(node, {node.inputs[0]});
     return true;
   }
-  const Rule* rule = FindRule(node.domain, node.op, node.opset);
-  std::vector<Value> inputs;
-  for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? Value() : *Lookup(name));
-  Call call(node, node.opset, rule->argument, std::move(inputs), &builder_);
+  std::vector<Value> results;
   try {
-    Apply(*rule, &call);
+    results = ResultsOf(node);
   } catch (const NeedsValue& needs) {
     bool more = false;
     std::vector<std::string> names;
@@ -206,8 +215,35 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     return true;
   }
   for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty()) values_[node.outputs[i]] = call.outputs()[i];
+    if (!node.outputs[i].empty()) values_[node.outputs[i]] = std::move(results[i]);
   return true;
+}
+
+/* What the node is in the graph; throws NeedsValue. */
+std::vector<Value> StageBuilder::ResultsOf(const NodeProto& node) {
+  static const Value nothing;
+  std::vector<const Value*> operands;
+  for (const std::string& name : node.inputs) operands.push_back(name.empty() ? &nothing : Lookup(name));
+  if (!whole_) {
+    std::vector<Value> results = runner_->converted_.Take(node, operands, &builder_);
+    if (!results.empty()) return results;
+  }
+  std::vector<Value> inputs;
+  for (const Value* v : operands) inputs.push_back(*v);
+  const Rule* rule = FindRule(node.domain, node.op, node.opset);
+  Call call(node, node.opset, rule->argument, inputs, &builder_);
+  Traces traces;
+  builder_.Trace(&traces);
+  try {
+    Apply(*rule, &call);
+  } catch (const NeedsValue&) {
+    builder_.Trace(nullptr);
+    throw;
+  }
+  builder_.Trace(nullptr);
+  std::vector<Value> results = call.outputs();
+  if (!whole_) runner_->converted_.Put(node, std::move(inputs), results, std::move(traces));
+  return results;
 }
 
 void StageBuilder::Convert(const NodeProto& node) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mxnet/executor.h"
-#include "onnx/builder.h"
+#include "onnx/reuse.h"
 #include "onnx/session.h"
 
 namespace mxnet {
@@ -88,8 +88,9 @@ class Runner {
   Session* const session_;
   const GraphProto* const graph_;
   std::deque<NodeProto> made_;  // nodes in the place of others
-  std::mutex mutex_;
+  std::mutex mutex_;            // of the next two
   Pending root_;
+  Conversions converted_;  // of the stages that were made last
 };
 
 /* Makes one stage. */
@@ -102,9 +103,11 @@ class StageBuilder {
 
  private:
   const Value* Lookup(const std::string& name);
+  const Value* Find(const std::string& name);
   bool Available(const NodeProto& node);
   void Convert(const NodeProto& node);
   bool ConvertOnce(const NodeProto& node);
+  std::vector<Value> ResultsOf(const NodeProto& node);
   bool Demand(const std::string& name);
   bool DemandBound(const std::string& name, int64_t bound);
   void PostponeFor(const NodeProto& node, const std::vector<std::string>& names);
@@ -122,6 +125,7 @@ class StageBuilder {
   GraphBuilder builder_;
   std::deque<const NodeProto*> todo_;
   Env values_;
+  std::unordered_map<std::string, const Value*> found_;  // what was asked for, in values_ or in the session
   std::set<std::string> demanded_, later_;
   std::vector<const NodeProto*> rest_;
   std::shared_ptr<Stage> stage_;

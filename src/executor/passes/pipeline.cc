@@ -18,12 +18,6 @@ std::vector<NodeEntry> Heads(const PassGraph& graph) {
   return heads;
 }
 
-int CountNodes(const PassGraph& graph) {
-  int count = 0;
-  DFSVisit(Heads(graph), [&](const NodePtr& n) { count += !n->is_variable(); });
-  return count;
-}
-
 /* Names in a comma-separated variable. */
 std::set<std::string> NamesIn(const char* variable, const std::string& text, bool all_is_a_name) {
   std::set<std::string> names;
@@ -180,7 +174,7 @@ std::string GraphText(const PassGraph& graph) {
 void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<PassRecord>* records) {
   const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
   const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
-  int nodes = CountNodes(*graph);
+  int nodes = OrderOf(*graph)->operators;
   for (const Pass& pass : PlanPasses()) {
     if (pass.stage != stage || off.count(pass.name)) continue;
     if ((context->request.every_result && pass.keeps != Results::kAll) || !pass.wanted(*context)) continue;
@@ -191,7 +185,7 @@ void RunPasses(PassGraph* graph, PassContext* context, Stage stage, std::vector<
     record.nodes_before = nodes;
     record.changed = pass.run(graph, context);
     if (record.changed) context->Forget();
-    if (record.changed) nodes = CountNodes(*graph);
+    if (record.changed) nodes = OrderOf(*graph)->operators;
     record.nodes_after = nodes;
     if (show) {
       std::ostringstream os;  // one write: plans are compiled on several threads

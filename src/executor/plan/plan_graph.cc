@@ -213,7 +213,7 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   made.optimized.outputs = sparse ? WithoutForms(made.graph.outputs) : made.graph.outputs;
   const std::vector<NodePtr> added = ResultMaker(task, &made).Run();
   if (sparse) AddTypesOfSlots(task, made, &types);
-  made.info = InferGraph(made.graph, types, task.request.switches);
+  made.info = added.empty() && !sparse ? context.TakeInfo(made.graph) : InferGraph(made.graph, types, task.request.switches);
   if (sparse) GiveForms(added, *made.info);
   CheckGradients(task, made);
   return made;

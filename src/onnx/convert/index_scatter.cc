@@ -47,6 +47,7 @@ Value Coordinates(const Call& c, int axis, const Shape& shape) {
 
 /* Are indices (k, 1, ...) repeated, so that whole rows are written? Then these, as (k,). */
 Value WholeRows(const Call& c, const Value& indices, const Shape& x) {
+  c.builder()->LookBack();
   if (indices.ndim() < 2 || indices.known() || !indices.entry.node || indices.entry.node->is_variable()) return Value();
   const AttrDict& attrs = indices.entry.node->attrs->dict;
   const auto from = attrs.find("__from__");
@@ -121,6 +122,7 @@ std::vector<Progression> GridOf(const Call& c, const Value& indices, const Shape
   const auto made_by = [](const NodeEntry& e, const char* op) {
     return e.node && !e.node->is_variable() && e.node->attrs->op == Op::Get(op);
   };
+  c.builder()->LookBack();
   const Shape& shape = indices.shape();
   const int rank = shape.ndim() - 1;
   if (indices.known() || !made_by(indices.entry, "concat")) return {};

@@ -27,6 +27,11 @@ std::vector<char> MustStay(const IndexedGraph& g) {
 }  // namespace
 
 int DetachShapes(PassGraph* g, PassContext* context) {
+  bool any = false;
+  VisitAll(*g, [&](const NodePtr& n) {
+    for (int i = 0; i < n->num_inputs(); ++i) any = any || n->attrs->ReadsOnlyShape(i);
+  });
+  if (!any) return 0;
   const GraphInfo& info = context->info(*g);
   const std::vector<char> stays = MustStay(info.g);
   std::map<std::pair<std::string, int>, NodeEntry> stand_ins;

@@ -20,7 +20,7 @@ bool IsParameterOf(const Node& layer, int input) {
 
 int KeepCasts(PassGraph* g, PassContext*) {
   std::map<const Node*, bool> only;  // is a cast read by layers alone, as a parameter?
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     for (int i = 0; i < n->num_inputs(); ++i) {
       const Node& from = *n->inputs[i].node;
       if (!IsCast(from)) continue;
@@ -28,6 +28,7 @@ int KeepCasts(PassGraph* g, PassContext*) {
       is = is && IsParameterOf(*n, i);
     }
   });
+  if (only.empty()) return 0;
   for (const auto& e : g->outputs) only[e.node.get()] = false;
   int kept = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,8 +15,17 @@
 
 #include "graph/entry_key.h"
 #include "mxnet/graph.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
+
+/* The nodes of a graph, inputs before what reads them. */
+struct NodeOrder {
+  std::vector<NodeEntry> heads;  // what it was made for
+  std::vector<NodePtr> nodes;
+  int operators = 0;  // those that are no variables
+  std::set<Role> roles;
+};
 
 /* The graph that passes hand on. */
 struct PassGraph {
@@ -28,8 +38,26 @@ struct PassGraph {
     int run;
     int64_t examples;
   };
-  std::unordered_map<const Node*, MicroBatchRun> micro_batches;  // nodes of one run go over the batch so many examples at a time
+  std::unordered_map<const Node*, MicroBatchRun> micro_batches;   // nodes of one run go over the batch so many examples at a time
+  mutable std::shared_ptr<const NodeOrder> forward_order, order;  // as they were last asked for
 };
+
+/* All nodes; those that compute the outputs. Nodes are immutable, so an order is made once for the
+ * same results. */
+std::shared_ptr<const NodeOrder> OrderOf(const PassGraph& g);
+std::shared_ptr<const NodeOrder> ForwardOrderOf(const PassGraph& g);
+template <typename Visit>
+void VisitAll(const PassGraph& g, const Visit& visit) {
+  const auto order = OrderOf(g);
+  for (const NodePtr& n : order->nodes) visit(n);
+}
+template <typename Visit>
+void VisitForward(const PassGraph& g, const Visit& visit) {
+  const auto order = ForwardOrderOf(g);
+  for (const NodePtr& n : order->nodes) visit(n);
+}
+/* Has a node that computes the outputs this role? */
+inline bool Has(const PassGraph& g, Role role) { return ForwardOrderOf(g)->roles.count(role) > 0; }
 
 /* A graph with what is known of its entries; describes the PassGraph it was made from and holds
  * pointers into it. */
@@ -64,6 +92,11 @@ class PassContext {
    * changed something. */
   const GraphInfo& info(const PassGraph& graph);
   void Forget() { info_.reset(); }
+  /* The same, for whoever wants to keep it. */
+  std::unique_ptr<GraphInfo> TakeInfo(const PassGraph& graph) {
+    info(graph);
+    return std::move(info_);
+  }
   bool quiet = false;  // a plan that is made only to know its memory: nothing is printed
 
  private:
@@ -113,7 +146,7 @@ std::string GraphText(const PassGraph& graph);
 /* Rewrites every reachable node through `map_node` (children first). `map_node` gets a node whose
  * inputs are already renewed and returns what takes its place. */
 void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, const NodePtr& original)>& map_node);
-/* The same with an entry for every output. */
+/* The same with an entry for every output; none: the node as it was given. */
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr& renewed, const NodePtr& original)>& map_node);
 
 /*
@@ -132,7 +165,7 @@ std::vector<NodeEntry> WithoutForms(const std::vector<NodeEntry>& outputs);
 void GiveForms(const std::vector<NodePtr>& nodes, const GraphInfo& info);
 
 /* How often an entry is read, outputs of the graph included (gradients are not). */
-using EntryUsers = std::map<EntryKey, int>;
+using EntryUsers = std::unordered_map<EntryKey, int, EntryKeyHash>;
 EntryUsers CountUsers(const PassGraph& g);
 
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would

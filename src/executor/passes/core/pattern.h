@@ -32,14 +32,12 @@
  * whole one:
  *
  *   int FuseGelu(PassGraph* g, PassContext* context) {
- *     bool any = false;  // a look at the roles is cheap, inference of shapes is not
- *     DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kErf; });
- *     if (!any) return 0;
+ *     if (!Has(*g, Role::kErf)) return 0;  // this is cheap, inference of shapes is not
  *     const GraphView view(*g, context->info(*g));
  *     const Pattern x = Any(), gelu = 0.5 * x * (1 + Erf(x * std::sqrt(0.5)).Once()).Once();
  *     Match match;
  *     std::map<const Node*, NodeEntry> found;
- *     DFSVisit(g->outputs, [&](const NodePtr& n) {
+ *     VisitForward(*g, [&](const NodePtr& n) {
  *       if (n->is_variable() || !Matches(gelu, {n, 0, 0}, view, &match)) return;
  *       if (view.shape(match[x]) == view.shape({n, 0, 0})) found.emplace(n.get(), match[x]);
  *     });
@@ -203,6 +201,7 @@ bool Matches(const Pattern& pattern, const NodeEntry& e, const GraphView& view, 
 using Renew = std::function<NodeEntry(const NodeEntry&)>;
 template <typename Found, typename Make>
 void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make& make, const std::set<const Node*>& gone = {}) {
+  if (found.empty() && gone.empty()) return;
   std::unordered_map<const Node*, NodePtr> made;
   const Renew renew = [&made](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {

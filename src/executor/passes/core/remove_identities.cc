@@ -30,16 +30,14 @@ class IdentityRemover {
   int Run() {
     int removed = 0;
     RewriteEntries(g_, [&](const NodePtr& n, const NodePtr& original) {
-      Entries own(original->num_outputs());
-      for (size_t i = 0; i < own.size(); ++i) own[i] = {n, static_cast<uint32_t>(i), 0};
-      if (n->is_variable() || n->inputs.empty() || mutated_.count(original->inputs[0].node.get())) return own;
+      if (n->is_variable() || n->inputs.empty() || mutated_.count(original->inputs[0].node.get())) return Entries();
       for (const auto& form : {&IdentityRemover::Cheaper, &IdentityRemover::Input, &IdentityRemover::OneTranspose}) {
         Entries instead = (this->*form)(*n, original);
         if (instead.empty()) continue;
         ++removed;
         return instead;
       }
-      return own;
+      return Entries();
     });
     return removed;
   }

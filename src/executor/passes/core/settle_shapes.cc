@@ -8,7 +8,7 @@ namespace mxnet {
 int SettleShapes(PassGraph* g, PassContext* context) {
   const auto source = [](const Node& n) { return n.is_variable() || !n.inputs.empty() ? nullptr : n.op()->trait<ShapeParameter>(); };
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || source(*n); });
+  VisitForward(*g, [&](const NodePtr& n) { any = any || source(*n); });
   if (!any) return 0;
   const GraphInfo& info = context->info(*g);
   int settled = 0;

@@ -21,6 +21,9 @@ const NodeEntry* Parameter(const NodeEntry& e) {
 }  // namespace
 
 int FoldRnnParameters(PassGraph* g, PassContext* context) {
+  bool any = false;
+  VisitForward(*g, [&](const NodePtr& n) { any = any || (!n->is_variable() && n->op()->trait<JoinsParameters>()); });
+  if (!any) return 0;
   const GraphInfo& info = context->info(*g);
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {

@@ -79,7 +79,7 @@ class WantsGradient {
 class Narrowing {
  public:
   Narrowing(const PassGraph& g, const GraphView& view) : view_(view) {
-    DFSVisit(g.outputs, [this](const NodePtr& n) {
+    VisitForward(g, [this](const NodePtr& n) {
       for (size_t i = 0; i < n->inputs.size(); ++i)
         if (!n->attrs->ReadsOnlyShape(static_cast<int>(i))) readers_[n->inputs[i].node.get()] = n;
     });
@@ -315,7 +315,7 @@ int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) 
   Attentions attentions(*g, view, context);
   std::map<const Node*, Written> found;
   std::set<const Node*> gone;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     Written w;
     if (n->is_variable() || !attentions(n, &w)) return;
     if (w.narrowed) gone.insert(w.narrowed.get());
@@ -397,7 +397,7 @@ class SplitHeads {
 int JoinHeads(PassGraph* g, const GraphView& view, bool on_cpu) {
   SplitHeads split(view, on_cpu);
   std::map<const Node*, SplitHeads::Found> found;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     SplitHeads::Found f;
     if (!n->is_variable() && split({n, 0, 0}, &f)) found.emplace(n.get(), std::move(f));
   });
@@ -416,12 +416,7 @@ int JoinHeads(PassGraph* g, const GraphView& view, bool on_cpu) {
 
 int FuseAttention(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
-    const Role role = RoleOf(*n);
-    any = any || role == Role::kSoftmax || role == Role::kMaskedSoftmax;
-  });
-  if (!any) return 0;
+  if (!Has(*g, Role::kSoftmax) && !Has(*g, Role::kMaskedSoftmax)) return 0;
   const int fused = FuseScores(g, GraphView(*g, context->info(*g)), *context);
   if (!fused) return 0;
   context->Forget();

@@ -27,9 +27,15 @@ NodePtr Fuse(const Node& from, const NodeEntry* addend, const nn::EpilogueOp& po
 }
 
 int FuseEpilogue(PassGraph* g, PassContext* context, Role layer) {
+  bool any = false;
+  VisitForward(*g, [&](const NodePtr& n) {
+    const auto found = any ? std::nullopt : nn::LayerOf(*n);
+    any = any || (found && found->role == layer);
+  });
+  if (!any) return 0;
   const GraphInfo& info = context->info(*g);
-  std::map<const Node*, int> users;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  std::unordered_map<const Node*, int> users;
+  VisitForward(*g, [&](const NodePtr& n) {
     for (const auto& e : n->inputs) ++users[e.node.get()];
   });
   for (const auto& e : g->outputs) ++users[e.node.get()];

@@ -10,14 +10,12 @@ namespace mxnet {
 
 int FuseGelu(PassGraph* g, PassContext* context) {
   using namespace pattern;
-  bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kErf; });
-  if (!any) return 0;
+  if (!Has(*g, Role::kErf)) return 0;
   const GraphView view(*g, context->info(*g));
   const Pattern x = Any(), gelu = 0.5 * x * (1 + Erf(x * std::sqrt(0.5)).Once()).Once();
   Match match;
   std::map<const Node*, NodeEntry> found;  // what it is gelu of
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
     if (n->is_variable() || !IsFloating(view.dtype(out)) || !Matches(gelu, out, view, &match)) return;
     if (view.shape(match[x]) == view.shape(out)) found.emplace(n.get(), match[x]);

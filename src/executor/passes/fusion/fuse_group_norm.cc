@@ -9,7 +9,7 @@ namespace mxnet {
 int FuseGroupNorm(PassGraph* g, PassContext* context) {
   using namespace pattern;
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || View<InstanceNormView>(*n); });
+  VisitForward(*g, [&](const NodePtr& n) { any = any || View<InstanceNormView>(*n); });
   if (!any) return 0;
   const GraphView view(*g, context->info(*g));
   struct Found {
@@ -17,7 +17,7 @@ int FuseGroupNorm(PassGraph* g, PassContext* context) {
     int64_t groups;
   };
   std::map<const Node*, Found> found;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
     if (n->is_variable() || RoleOf(*n) != Role::kReshape) return;
     const NodeEntry& norm = n->inputs[0];

@@ -53,14 +53,12 @@ class LayerNorms {
 
 int FuseLayerNorm(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kMean; });
-  if (!any) return 0;
+  if (!Has(*g, Role::kMean)) return 0;
   const GraphView view(*g, context->info(*g));
   LayerNorms norms(view);
   std::map<const Node*, Norm> found;
   int fused = 0;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     Norm norm;
     if (n->is_variable() || !norms({n, 0, 0}, &norm)) return;
     fused += !norm.gamma && !norm.beta;  // with them it stands around one that was counted

@@ -8,6 +8,12 @@
 namespace mxnet {
 namespace {
 
+bool HasNorm(const PassGraph& g) {
+  bool any = false;
+  VisitForward(g, [&](const NodePtr& n) { any = any || View<BatchNormView>(*n); });
+  return any;
+}
+
 /* A BatchNorm whose one result has one reader. */
 bool IsOnlyNorm(const NodeEntry& e, EntryUsers* users) {
   const Node& norm = *e.node;
@@ -24,7 +30,7 @@ bool IsRelu(const Node& n) {
 }  // namespace
 
 int FuseBatchNormRelu(PassGraph* g, PassContext* context) {
-  if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
+  if (!HasNorm(*g) || (!context->inference() && RecomputeNamed(g->outputs, context->request))) return 0;
   EntryUsers users = CountUsers(*g);
   int fused = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
@@ -40,11 +46,8 @@ int FuseBatchNormRelu(PassGraph* g, PassContext* context) {
 }
 
 int FuseBatchNormAddRelu(PassGraph* g, PassContext* context) {
-  if (RecomputeNamed(g->outputs, context->request)) return 0;
+  if (!HasNorm(*g) || RecomputeNamed(g->outputs, context->request)) return 0;
   EntryUsers users = CountUsers(*g);
-  bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || View<BatchNormView>(*n); });
-  if (!any) return 0;
   const GraphInfo& info = context->info(*g);
   int fused = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {

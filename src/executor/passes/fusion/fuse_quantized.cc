@@ -24,6 +24,7 @@ class QuantizedFuser {
         if (graph_ops::Requantizes(*n)) result = Requantize(n, original);
         if (graph_ops::IsReluOfIntegers(*n)) result = Relu(n, original);
       }
+      if (result == n) return std::vector<NodeEntry>();
       std::vector<NodeEntry> entries(original->num_outputs());
       for (size_t i = 0; i < entries.size(); ++i) entries[i] = {result, static_cast<uint32_t>(i), 0};
       return entries;
@@ -102,7 +103,7 @@ class QuantizedFuser {
 
 int FuseQuantized(PassGraph* g, PassContext* context) {
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || graph_ops::Requantizes(*n); });
+  VisitForward(*g, [&](const NodePtr& n) { any = any || graph_ops::Requantizes(*n); });
   return any ? QuantizedFuser(g, context->info(*g)).Run() : 0;
 }
 

@@ -47,13 +47,11 @@ class Softmaxes {
 
 int FuseSoftmax(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kMax; });
-  if (!any) return 0;
+  if (!Has(*g, Role::kMax)) return 0;
   const GraphView view(*g, context->info(*g));
   Softmaxes softmaxes(view);
   std::map<const Node*, Found> found;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     Found f;
     if (!n->is_variable() && softmaxes({n, 0, 0}, &f)) found.emplace(n.get(), std::move(f));
   });

@@ -61,14 +61,14 @@ class HardSwishes {
 
 int FuseSwish(PassGraph* g, PassContext* context) {
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kSigmoid || (!n->is_variable() && BoundedBy({n, 0, 0})); });
+  VisitForward(*g, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kSigmoid || (!n->is_variable() && BoundedBy({n, 0, 0})); });
   if (!any) return 0;
   const GraphView view(*g, context->info(*g));
   const Number slope;
   const Pattern x = Any(), silu = x * Apply(Role::kSigmoid, {x * slope}).Once();
   const HardSwishes hard;
   std::map<const Node*, Swish> found;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+  VisitForward(*g, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
     if (n->is_variable() || !IsFloating(view.dtype(out))) return;
     Swish swish;

@@ -37,15 +37,13 @@ bool Neutral(const Shape& s) { return Neutral(s, s.ndim()); }
 bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 
 // On a GPU, convolutions on tensor cores want channels last; others are as fast on planes.
-bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
+bool Worthwhile(const PassGraph& g, PassContext* context) {
   const Env& env = Env::Get();
   const bool tensor_float = env.cuda_allow_tensor_core && env.cuda_tensor_op_math_allow_conversion;
-  std::vector<NodeEntry> heads = g.outputs;
-  heads.insert(heads.end(), g.grads.begin(), g.grads.end());
   bool found = false;
-  DFSVisit(heads, [&](const NodePtr& n) {
+  VisitAll(g, [&](const NodePtr& n) {
     if (found || n->is_variable() || n->op()->layout != LayoutRule::kImages || ShapesAreChannelsLast(*n)) return;
-    found = on_cpu || (info.dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
+    found = context->on_cpu() || (context->info(g).dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
   });
   return found;
 }
@@ -267,9 +265,8 @@ bool LayoutsMayChange() { return g_layouts_may_change.load(std::memory_order_rel
 void LetLayoutsChange(bool value) { g_layouts_may_change.store(value, std::memory_order_relaxed); }
 
 int ChooseLayouts(PassGraph* g, PassContext* context) {
-  const GraphInfo& info = context->info(*g);
-  if (!Worthwhile(*g, info, context->on_cpu())) return 0;
-  return LayoutChooser(g, *context, info).Run();
+  if (!Worthwhile(*g, context)) return 0;
+  return LayoutChooser(g, *context, context->info(*g)).Run();
 }
 
 }  // namespace mxnet

@@ -1,0 +1,135 @@
+"""One model, many shapes: what was converted for one serves the next where it is the same."""
+
+import mxnet as mx
+import numpy as np
+import pytest
+
+helper = pytest.importorskip("onnx.helper")
+from onnx import TensorProto, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+WIDTH = 8
+
+
+def decoder_step(dtype=TensorProto.FLOAT):
+    """A step of a language model whose cache grows: most shapes stay, some nodes see the length."""
+    rng = np.random.default_rng(0)
+    numpy_type = helper.tensor_dtype_to_np_dtype(dtype)
+    weights = {
+        name: rng.standard_normal(shape).astype(numpy_type) / 4
+        for name, shape in [
+            ("places", (64, WIDTH)),
+            ("qkv", (WIDTH, 3 * WIDTH)),
+            ("out", (WIDTH, WIDTH)),
+            ("scale", (WIDTH,)),
+        ]
+    }
+    weights.update(axis=np.array(1), one=np.array([1]), zero=np.array([0]))
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["past"], ["past_shape"]),
+        node("Gather", ["past_shape", "axis"], ["length"]),
+        node("Gather", ["places", "length"], ["place"]),
+        node("Add", ["x", "place"], ["h0"]),
+        node("MatMul", ["h0", "qkv"], ["joined"]),
+        node("Split", ["joined"], ["q", "k", "v"], axis=2, num_outputs=3),
+        node("Concat", ["past", "k"], ["present"], axis=1),
+        node("Transpose", ["present"], ["keys"], perm=[0, 2, 1]),
+        node("MatMul", ["q", "keys"], ["scores"]),
+        node("Softmax", ["scores"], ["share"], axis=-1),
+        node("MatMul", ["share", "present"], ["read"]),
+        node("Add", ["read", "v"], ["both"]),
+        node("MatMul", ["both", "out"], ["mixed"]),
+        node("Shape", ["mixed"], ["mixed_shape"]),
+        node("Reshape", ["mixed", "mixed_shape"], ["same"]),
+        node("Mul", ["same", "same"], ["square"]),
+        node("Add", ["square", "h0"], ["h1"]),
+        node("LayerNormalization", ["h1", "scale"], ["y"], axis=-1),
+    ]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "step",
+        [info("x", dtype, [1, 1, WIDTH]), info("past", dtype, [1, "past", WIDTH])],
+        [info("y", dtype, [1, 1, WIDTH]), info("present", dtype, [1, "all", WIDTH])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def inputs_of(length, numpy_type="float32"):
+    rng = np.random.default_rng(length)
+    return {
+        "x": rng.standard_normal((1, 1, WIDTH)).astype(numpy_type),
+        "past": rng.standard_normal((1, length, WIDTH)).astype(numpy_type),
+    }
+
+
+def test_each_length_is_as_the_first_of_its_model():
+    model = decoder_step()
+    reference = ReferenceEvaluator(model)
+    used = mx.onnx.load(model.SerializeToString())
+    for length in [3, 4, 5, 1, 9, 4, 0, 33]:
+        given = inputs_of(length)
+        got = used.run(given)
+        fresh = mx.onnx.load(model.SerializeToString()).run(given)
+        for name, want in zip(["y", "present"], reference.run(None, given)):
+            np.testing.assert_array_equal(got[name].asnumpy(), fresh[name].asnumpy())
+            np.testing.assert_allclose(got[name].asnumpy(), want, rtol=1e-5, atol=1e-5)
+
+
+def test_float16_is_widened_in_each_length():
+    model = decoder_step(TensorProto.FLOAT16)
+    used = mx.onnx.load(model.SerializeToString())
+    for length in [3, 4, 5, 9]:
+        given = inputs_of(length, "float16")
+        got = used.run(given)
+        fresh = mx.onnx.load(model.SerializeToString()).run(given)
+        for name in ["y", "present"]:
+            assert got[name].dtype == np.float16
+            np.testing.assert_array_equal(got[name].asnumpy(), fresh[name].asnumpy())
+
+
+def test_the_same_input_twice_and_two_inputs():
+    info = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Identity", ["a"], ["c"]),
+        helper.make_node("Where", ["t", "c", "b"], ["d"]),
+        helper.make_node("Sub", ["d", "b"], ["y"]),
+    ]
+    shape = ["n", 2]
+    graph = helper.make_graph(
+        nodes,
+        "twice",
+        [info("a", 1, shape), info("b", 1, shape), info("t", TensorProto.BOOL, ["m", 2])],
+        [info("y", 1, shape)],
+    )
+    model = mx.onnx.load(helper.make_model(graph, ir_version=9).SerializeToString())
+    for rows in [1, 2, 3, 2]:
+        a = np.arange(2 * rows, dtype="float32").reshape(rows, 2)
+        t = np.arange(2 * rows).reshape(rows, 2) % 3 == 0
+        y = model.run({"a": a, "b": a * 3, "t": t})["y"].asnumpy()
+        np.testing.assert_array_equal(y, np.where(t, a, a * 3) - a * 3)
+
+
+def test_contents_that_chose_a_plan_may_change_later():
+    info = helper.make_tensor_value_info
+    nodes = [
+        helper.make_node("Reshape", ["x", "sizes"], ["y"]),
+        helper.make_node("Add", ["sizes", "w"], ["z"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "sizes",
+        [info("x", 1, ["n"]), info("sizes", TensorProto.INT64, [2]), info("w", TensorProto.INT64, [2])],
+        [info("y", 1, ["a", "b"]), info("z", TensorProto.INT64, [2])],
+    )
+    model = mx.onnx.load(helper.make_model(graph, ir_version=9).SerializeToString())
+    sizes = mx.nd.array([2, 3], dtype="int64")
+    others = {"x": np.arange(6, dtype="float32"), "w": np.array([10, 20])}
+    assert model.run({"sizes": sizes, **others})["z"].asnumpy().tolist() == [12, 23]
+    sizes[:] = mx.nd.array([3, 2], dtype="int64")
+    got = model.run({"sizes": np.array([2, 3]), **others})
+    assert got["y"].shape == (2, 3) and got["z"].asnumpy().tolist() == [12, 23]
+    got = model.run({"sizes": sizes, **others})
+    assert got["y"].shape == (3, 2) and got["z"].asnumpy().tolist() == [13, 22]
