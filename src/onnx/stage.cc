@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "executor/explain.h"
+#include "executor/passes/core/passes.h"
 #include "graph/reduce_precision.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
@@ -308,6 +309,15 @@ void StageBuilder::Collect() {
       session_->arenas());
 }
 
+/* Biases that the file adds by nodes of their own become those of layers, so that they are rounded
+ * once, with the layer's result. */
+static void JoinBiasesOf(Symbol* symbol, const VariableTypes& types) {
+  PassGraph graph;
+  graph.outputs = symbol->outputs;
+  JoinBiases(&graph, *InferGraph(graph, types, InferSwitches::OfThread(true)));
+  symbol->outputs = graph.outputs;
+}
+
 /* Mixed precision as mx.amp has it by default; results and what the caller hands in keep their
  * dtypes. Weights that 16-bit products alone read are cast once for all plans of the model. */
 void StageBuilder::ReducePrecision() {
@@ -315,16 +325,20 @@ void StageBuilder::ReducePrecision() {
   request.cast_params = true;
   request.outputs = output_types_;
   std::unordered_map<std::string, const NDArray*> weights;
+  VariableTypes types;
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     const auto constant = builder_.constants().find(n.get());
     if (constant == builder_.constants().end()) {
-      request.dtypes[n->name] = variables_.at(n.get()).In(env_).dtype();
+      types[n.get()] = variables_.at(n.get()).In(env_).type;
+      request.dtypes[n->name] = types[n.get()].dtype;
       continue;
     }
-    request.dtypes[n->name] = constant->second.dtype();
+    types[n.get()] = constant->second.type();
+    request.dtypes[n->name] = types[n.get()].dtype;
     request.params.insert(n->name);
     weights[n->name] = &constant->second;
   }
+  JoinBiasesOf(&stage_->symbol, types);
   stage_->symbol = mxnet::ReducePrecision(stage_->symbol, request);
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     if (variables_.count(n.get()) || builder_.constants().count(n.get())) continue;

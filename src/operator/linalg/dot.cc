@@ -2,6 +2,7 @@
 // gradients of those.
 #include "operator/linalg/dot_param.h"
 #include "operator/linalg/matmul.h"
+#include "operator/nodes/make_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/traits.h"
@@ -201,4 +202,10 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
 }();
 
 }  // namespace
+
+NodePtr MakeMatrixProduct(bool transpose_a, bool transpose_b, std::vector<NodeEntry> operands, const std::string& name) {
+  return MakeNode("batch_dot", std::move(operands),
+                  {{"transpose_a", transpose_a ? "True" : "False"}, {"transpose_b", transpose_b ? "True" : "False"}}, name);
+}
+
 }  // namespace mxnet

@@ -33,6 +33,9 @@ NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& n
 NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name) {
   return MakeOp("transpose", {e}, {{"axes", Shape(std::vector<int64_t>(axes.begin(), axes.end())).str()}}, name);
 }
+NodeEntry BroadcastTo(const NodeEntry& e, const Shape& shape, const std::string& name) {
+  return MakeOp("broadcast_to", {e}, {{"shape", shape.str()}}, name);
+}
 NodeEntry ToLayout(const NodeEntry& e, const std::string& name) { return MakeOp("_to_layout", {e}, {}, name); }
 NodeEntry ShapeOnly(const Shape& shape, int dtype, const std::string& name) {
   return MakeOp("_npi_zeros", {}, {{"shape", shape.str()}, {"dtype", DTypeName(dtype)}}, name);

@@ -35,6 +35,8 @@ NodeEntry CopyTo(const NodeEntry& e, const Context& ctx);
 NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& name = "");
 /* Dimension i of the result is dimension axes[i] of `e`. */
 NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name = "");
+/* Of as many dimensions; those of size 1 are repeated. */
+NodeEntry BroadcastTo(const NodeEntry& e, const Shape& shape, const std::string& name = "");
 /* The same tensor in another memory layout; the plan knows in which. */
 NodeEntry ToLayout(const NodeEntry& e, const std::string& name = "");
 /* Of this shape and dtype, for who looks at nothing else: it never runs. */

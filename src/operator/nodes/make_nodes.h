@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "mxnet/base.h"
 #include "mxnet/node.h"
@@ -22,6 +23,8 @@ NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeE
 /* Of channels, dimension 1; gamma and beta have a number for each group or channel. */
 NodePtr MakeGroupNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, int64_t groups, double eps,
                       const std::string& name);
+/* Of the matrices in the last two dimensions. */
+NodePtr MakeMatrixProduct(bool transpose_a, bool transpose_b, std::vector<NodeEntry> operands, const std::string& name);
 NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
 /* x sigmoid(beta x), and x clip(alpha x + beta, 0, 1). */
 NodePtr MakeSilu(const NodeEntry& data, double beta, const std::string& name);

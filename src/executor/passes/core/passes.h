@@ -226,6 +226,14 @@ int FoldScaleShift(PassGraph* g, PassContext* context);
 /* Will that take this BatchNorm in? `ndim`: of its data. */
 bool FoldsIntoLayer(const Node& norm, int ndim);
 
+/* Inference only, float32 and 16-bit dtypes: a vector that is added to a convolution or dense layer
+ * without bias becomes its bias. Returns how many did. */
+int JoinBias(PassGraph* g, PassContext* context);
+int JoinBiases(PassGraph* g, const GraphInfo& info);
+
+/* Transposes whose result a product of matrices alone reads become part of it. Returns how many. */
+int FoldTransposes(PassGraph* g, PassContext* context);
+
 /*
  * Inference only, float32 and 16-bit dtypes: an addition and an activation behind a convolution or
  * dense layer become part of it, where nobody else reads what lies between. Returns how many nodes

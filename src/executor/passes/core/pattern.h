@@ -28,7 +28,7 @@
  * when it is wanted, and whether it is early. Early passes see the forward graph before the
  * gradient is made from it, so that the gradient is that of the operator that they put in. Nodes
  * are shared with the user's symbol and never changed; Replace puts new ones in their place. New
- * nodes come from src/operator/nodes/make_nodes.h, so that no pass names an operator. FuseGelu is a
+ * nodes come from src/operator/nodes/make_nodes.h, so that no pass names an operator. This is a
  * whole one:
  *
  *   int FuseGelu(PassGraph* g, PassContext* context) {

@@ -7,7 +7,8 @@
 // the CPU it is computed in float32, of 16-bit arrays, too; on a GPU in the 16-bit types of the
 // products, around a softmax in the same type or in float32. Mixed precision multiplies the weights
 // in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is
-// rounded to it before anybody reads it.
+// rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width), are
+// read as stacks of three.
 #include <algorithm>
 #include <cmath>
 
@@ -145,6 +146,8 @@ struct Written {
   AttentionParam param;
   std::vector<NodeEntry> arrays;
   NodeEntry mask, length;
+  bool stacked = false;     // arrays have four dimensions: (batch, heads, rows, width)
+  Shape heads;              // then (batch, heads)
   NodePtr narrowed;         // the cast that rounds its result
   bool one_length = false;  // for all rows of a head
   bool widened = false;     // 16-bit arrays are widened for it
@@ -180,7 +183,8 @@ class Attentions {
     const int dtype = view_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);
     half_ = IsHalf(dtype), narrowed_ = w->narrowed != nullptr;
     if (!half_ && !(on_cpu_ && in_float)) return false;
-    if (view_.shape(out).ndim() != 3) return false;
+    ndim_ = view_.shape(out).ndim();
+    if ((ndim_ != 3 && ndim_ != 4) || view_.shape(out).Size() == 0) return false;
     w->widened = on_cpu_ && !half_;
     const auto projections = View<InterleavedView>(*n);
     const Form& form = !projections ? separate_ : projections->self ? self_ : cross_;
@@ -207,12 +211,13 @@ class Attentions {
     const Pattern scaled = Through(before_scores, scale_ * Through(before_scores, form.scores));
     const Pattern mask = Idle(mask_.If([this](const NodeEntry& e) {
       const int dtype = view_.dtype(e);
-      return view_.shape(e).ndim() == 3 && (dtype == kFloat32 || (half_ && IsHalf(dtype)));
+      return view_.shape(e).ndim() <= ndim_ && view_.shape(e).ndim() >= (ndim_ == 3 ? 3 : 2) &&
+             (dtype == kFloat32 || (half_ && IsHalf(dtype)));
     }));
     form.logits = Through([this](const NodeEntry& e) { return BeforeScores(e, half_); }, (scaled + mask).Once() | scaled);
-    const auto plain = [](const NodeEntry& e) {
+    const auto plain = [this](const NodeEntry& e) {
       const auto softmax = View<SoftmaxView>(*e.node);
-      return softmax && (softmax->axis == -1 || softmax->axis == 2) && !softmax->temperature && !softmax->dtype;
+      return softmax && (softmax->axis == -1 || softmax->axis == ndim_ - 1) && !softmax->temperature && !softmax->dtype;
     };
     const Pattern softmax = Apply(Role::kSoftmax, {form.logits, length_}) | Apply(Role::kSoftmax, {form.logits}) |
                             Apply(Role::kMaskedSoftmax, {form.logits, mask_});
@@ -267,7 +272,9 @@ class Attentions {
   bool TakeSeparate(Written* w) {
     w->arrays = {match_[query_], match_[key_], match_[value_]};
     w->param.scale *= match_[query_scale_] * match_[key_scale_];
-    return view_.shape(w->arrays[0]).ndim() == 3 && view_.shape(w->arrays[2]).ndim() == 3;
+    const Shape& query = view_.shape(w->arrays[0]);
+    if (ndim_ == 4) w->stacked = true, w->heads = Shape{query[0], query[1]};
+    return query.ndim() == ndim_ && view_.shape(w->arrays[2]).ndim() == ndim_;
   }
 
   /* Keys and values are of one array; is it split in the same way? */
@@ -290,9 +297,10 @@ class Attentions {
     w->param.mask = static_cast<bool>(w->mask), w->param.length = static_cast<bool>(w->length);
     if (w->mask) {
       const bool added = view_.dtype(w->mask) != kBool;
-      if (view_.shape(w->mask).ndim() != 3 || (added && wants_gradient_(w->mask))) return false;
+      if ((ndim_ == 3 && view_.shape(w->mask).ndim() != 3) || (added && wants_gradient_(w->mask))) return false;
     }
     if (!w->length) return true;
+    if (ndim_ == 4) return false;
     const Shape& length = view_.shape(w->length);
     int steps = 64;
     w->one_length = length.ndim() == 2 && length[1] > 1 && IsAlike(w->length, view_, false, &steps);
@@ -307,9 +315,26 @@ class Attentions {
   const Number scale_, query_scale_, key_scale_;
   Form separate_, self_, cross_;
   Match match_;
+  int ndim_ = 3;           // of the products that are looked at
   bool half_ = false;      // the products that are looked at compute in a 16-bit type
   bool narrowed_ = false;  // their result is rounded to one
 };
+
+/* (batch, heads, rows, columns) as (batch x heads, rows, columns). */
+NodeEntry OneStack(const NodeEntry& e, const Shape& shape, const std::string& name) {
+  return graph_ops::ReshapeTo(e, Shape{shape[0] * shape[1], shape[2], shape[3]}, name + "_heads");
+}
+
+/* A mask that broadcasts to (batch, heads, rows, columns), for (batch x heads, rows, columns). */
+NodeEntry MaskOfStack(const NodeEntry& e, const Shape& shape, const Shape& heads, const std::string& name) {
+  Shape four{1, 1, 1, 1};
+  for (int i = 0; i < shape.ndim(); ++i) four[4 - shape.ndim() + i] = shape[i];
+  const bool same = four[0] == heads[0] && four[1] == heads[1];
+  if (same || four[0] * four[1] == 1) return OneStack(e, four, name + "_mask");
+  const NodeEntry whole = shape.ndim() == 4 ? e : graph_ops::ReshapeTo(e, four, name + "_mask");
+  four[0] = heads[0], four[1] = heads[1];
+  return OneStack(graph_ops::BroadcastTo(whole, four, name + "_mask"), four, name + "_mask");
+}
 
 int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) {
   Attentions attentions(*g, view, context);
@@ -328,11 +353,19 @@ int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) 
       g, found,
       [&](const Written& w, const Renew& renew, const std::string& name) {
         std::vector<NodeEntry> inputs;
-        for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, view, w.widened));
-        if (w.mask) inputs.push_back(renew(w.mask));
+        for (const NodeEntry& e : w.arrays) {
+          const NodeEntry before = w.stacked ? BeforeWidening(e, view) : NodeEntry();  // JoinHeads looks through the outermost cast
+          const NodeEntry& from = before ? before : e;
+          const NodeEntry stack = w.stacked ? OneStack(renew(from), view.shape(e), name) : renew(from);
+          inputs.push_back(Widened(stack, from, view, w.widened));
+        }
+        if (w.mask) inputs.push_back(w.stacked ? MaskOfStack(renew(w.mask), view.shape(w.mask), w.heads, name) : renew(w.mask));
         if (w.length) inputs.push_back(w.one_length ? MakeSlice(renew(w.length), 1, 0, 1, name + "_length") : renew(w.length));
         if (w.dropped) inputs.push_back(MakeDrawCounters(nn::CountersOfDropout(w.dropped), name + "_draws"));
-        return nn::MakeAttention(w.param, std::move(inputs), name);
+        const NodePtr made = nn::MakeAttention(w.param, std::move(inputs), name);
+        if (!w.stacked) return made;
+        const Shape &rows = view.shape(w.arrays[0]), &values = view.shape(w.arrays[2]);
+        return graph_ops::ReshapeTo({made, 0, 0}, Shape{rows[0], rows[1], rows[2], values[3]}, name).node;
       },
       gone);
   return static_cast<int>(found.size());
