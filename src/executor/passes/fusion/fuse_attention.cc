@@ -7,8 +7,8 @@
 // the CPU it is computed in float32, of 16-bit arrays, too; on a GPU in the 16-bit types of the
 // products, around a softmax in the same type or in float32. Mixed precision multiplies the weights
 // in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is
-// rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width), are
-// read as stacks of three.
+// rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width),
+// are read as stacks of three.
 #include <algorithm>
 #include <cmath>
 
