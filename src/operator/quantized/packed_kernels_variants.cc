@@ -8,6 +8,7 @@
 #endif
 
 #include "operator/quantized/packed_kernels.h"
+#include "operator/quantized/packed_winograd.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -28,6 +29,7 @@ using Vector = __m512i;
 constexpr int kMostRows = 8;
 inline Vector Zero() { return _mm512_setzero_si512(); }
 inline Vector Weights(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
+inline Vector Weights(const int16_t* w) { return _mm512_loadu_si512(w); }
 inline Vector Both(const int16_t* p) { return _mm512_set1_epi32(Pair(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm512_storeu_si512(to, v); }
@@ -36,6 +38,7 @@ using Vector = __m256i;
 constexpr int kMostRows = 6;
 inline Vector Zero() { return _mm256_setzero_si256(); }
 inline Vector Weights(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
+inline Vector Weights(const int16_t* w) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w)); }
 inline Vector Both(const int16_t* p) { return _mm256_set1_epi32(Pair(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
@@ -44,6 +47,7 @@ using Vector = __m128i;
 constexpr int kMostRows = 2;
 inline Vector Zero() { return _mm_setzero_si128(); }
 inline Vector Weights(const int8_t* w) { return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))); }
+inline Vector Weights(const int16_t* w) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(w)); }
 inline Vector Both(const int16_t* p) { return _mm_set1_epi32(Pair(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm_add_epi32(sum, _mm_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v); }
@@ -90,10 +94,13 @@ struct TileSums<0> {
   void StoreTo(int32_t*, int64_t) const {}
 };
 
-template <int ROWS>
-void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
+/* Of weights of 8 or 16 bits. `next` is fetched beside it, `ahead` bytes for each pair. */
+template <int ROWS, typename W>
+void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t* sums, int64_t pitch, const char* next = nullptr,
+          int64_t ahead = 0) {
   TileSums<ROWS> tile;
   for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
+    if constexpr (sizeof(W) == 2) __builtin_prefetch(next + i * ahead, 0, 2);
     Vector weights[kVectors];
     for (int v = 0; v < kVectors; ++v) weights[v] = Weights(w + v * 2 * kLanes);
     tile.Multiply(a + 2 * i, a_pitch, weights);
@@ -105,8 +112,8 @@ void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int
 
 constexpr int kMostRows = 1;
 
-template <int ROWS>
-void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
+template <int ROWS, typename W>
+void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t* sums, int64_t pitch, const char* = nullptr, int64_t = 0) {
   for (int r = 0; r < ROWS; ++r) {
     const int16_t* row = a + r * a_pitch;
     int32_t sum[kWideColumns] = {};
@@ -119,10 +126,10 @@ void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int
 
 #endif
 
-template <int ROWS>
-void TileOf(int64_t rows, const int16_t* a, int64_t a_pitch, int64_t pairs, const int8_t* w, int32_t* sums, int64_t pitch) {
-  if (rows == ROWS) return Tile<ROWS>(a, a_pitch, pairs, w, sums, pitch);
-  if constexpr (ROWS > 1) TileOf<ROWS - 1>(rows, a, a_pitch, pairs, w, sums, pitch);
+template <int ROWS, typename... Args>
+void TileOf(int64_t rows, Args... args) {
+  if (rows == ROWS) return Tile<ROWS>(args...);
+  if constexpr (ROWS > 1) TileOf<ROWS - 1>(rows, args...);
 }
 
 /* sums[j] += of kWideColumns channels */
@@ -192,6 +199,27 @@ void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs
       const int64_t from = rows * t / tiles, to = rows * (t + 1) / tiles;
       TileOf<kMostRows>(to - from, a + from * a_pitch, a_pitch, pairs, packed + p * pairs * 2 * kWideColumns,
                         sums + from * pitch + p * kWideColumns, pitch);
+    }
+}
+
+int64_t ByteRows() { return kMostRows; }
+
+void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin, int64_t end,
+                    const ProductPart& m) {
+  const int64_t pairs = quantized::WidePairs(d.c), chunk = pairs * 2 * kWideColumns, points = d.Points();
+  const int64_t groups = (tiles + kMostRows - 1) / kMostRows;
+  // The next panel comes evenly beside all groups of rows.
+  const int64_t ahead = (2 * kWideColumns * static_cast<int64_t>(sizeof *u) + groups - 1) / groups;
+  for (int64_t point = 0; point < points; ++point)
+    for (int64_t p = begin; p < end; ++p) {
+      const int16_t* panel = u + (p * points + point) * chunk;
+      const int16_t* after = p + 1 < end ? panel + points * chunk : point + 1 < points ? u + (begin * points + point + 1) * chunk : panel;
+      const char* next = reinterpret_cast<const char*>(after);
+      for (int64_t g = 0; g < groups; ++g, next += pairs * ahead) {
+        const int64_t from = tiles * g / groups, to = tiles * (g + 1) / groups;
+        TileOf<kMostRows>(to - from, v.v + from * v.tile + point * v.point, v.tile, pairs, panel,
+                          m.m + from * m.tile + point * m.point + (p - begin) * kWideColumns, m.tile, next, ahead);
+      }
     }
 }
 

@@ -13,6 +13,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/packed_winograd.h"
 #include "operator/quantized/quantized.h"
 
 namespace mxnet {
@@ -21,34 +22,14 @@ namespace {
 
 constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a block of rows
 constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
-constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
-constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
 constexpr int64_t kPlaces = 8;               // whose sums over single channels are finished together
 
-/* A layer whose images and result have their channels beside each other. */
-struct Layer {
-  const nn::ConvDims& d;
-  const char* src = nullptr;
-  bool is_unsigned = false, depthwise = false, weights_last = false;
-  int src_zero = 0;
-  int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
-  int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
-  explicit Layer(const nn::ConvDims& dims) : d(dims) {}
-  const int8_t* packed = nullptr;
-  SumsFinish finish;
-  const int32_t* zeros = nullptr;  // of the filters; null: 0
-  const char* addend = nullptr;
-  char* dst = nullptr;
-  int64_t size = 1;  // of an element of the result
-  int64_t GroupBytes() const { return panels * WidePanelBytes(deep); }
-};
-
 // ---- packing
 
 /* Filters of a group into its panels. Windows: their places, and the channels of each. */
-void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
+void PackGroup(const PackedJob& l, const int8_t* weights, int8_t* to) {
   const int64_t places = l.d.KernelSize();
   std::memset(to, 0, static_cast<size_t>(l.GroupBytes()));
   for (int64_t f = 0; f < l.filters; ++f) {
@@ -61,7 +42,7 @@ void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
   }
 }
 
-const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
+const int8_t* Packed(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x62797465;
   const void* weights = call.layer.weight.ptr;
   const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
@@ -71,6 +52,17 @@ const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
         PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
     });
   }));
+}
+
+/* For WinogradProducts. */
+const int16_t* Transformed(KernelArgs& args, const PackedCall& call, const PackedJob& l, const nn::WinogradDims& d) {
+  constexpr uint64_t kForm = 0x77696e6f;
+  const int64_t words = (WinogradWeights(d) + 1) / 2;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int16_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm + static_cast<uint64_t>(d.points), words, [&](float* to) {
+        TransformWeights(l, d, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to));
+      }));
 }
 
 // ---- what becomes of the sums
@@ -116,17 +108,10 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   return f;
 }
 
-/* `count` rows from `row` on. */
-void Finish(const Layer& l, const int32_t* sums, int64_t pitch, int64_t row, int64_t count, int64_t filter, int64_t n) {
-  const int64_t at = (row * l.d.filters + filter) * l.size;
-  MXNET_CPU_CALL(FinishSums)
-  (l.finish, count, sums, pitch, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
-}
-
 // ---- windows as rows
 
 /* Places [first, first + count) of a line of the image, of which those outside are zeros. */
-void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count, int16_t* to) {
+void WidenPlaces(const PackedJob& l, const char* line, int64_t first, int64_t count, int16_t* to) {
   const int64_t c = l.d.channels, before = std::min(count, std::max<int64_t>(0, -first)),
                 end = std::max(before, std::min(count, l.d.in[2] - first));
   std::fill_n(to, before * c, int16_t{0});
@@ -135,7 +120,7 @@ void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count,
 }
 
 /* What a window from place `first` on sees of a line. */
-void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
+void WindowLine(const PackedJob& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (d.groups == 1 && d.dilate[2] == 1) return WidenPlaces(l, line, first, d.kernel[2], to);
   for (int64_t k = 0; k < d.kernel[2]; ++k, to += l.per_group) {
@@ -150,7 +135,7 @@ void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel
 /* f(line of the image, or null where it is outside) for each line that the windows of these places
  * see. */
 template <typename F>
-void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) {
+void ForLines(const PackedJob& l, const char* image, const int64_t (&at)[3], F&& f) {
   const nn::ConvDims& d = l.d;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
     for (int64_t j = 0; j < d.kernel[1]; ++j) {
@@ -161,7 +146,7 @@ void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) 
 }
 
 /* Windows of `count` places of a line of the result, from `at` on. */
-void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
+void WindowsOfLine(const PackedJob& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
   const int64_t width = l.d.kernel[2] * l.per_group;
   for (int64_t x = 0; x < count; ++x, to += l.pitch) {
     int16_t* part = to;
@@ -178,16 +163,16 @@ void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], in
 
 // Windows of few numbers of a line are copied from lines that are widened once.
 
-bool SharesLines(const Layer& l) {
+bool SharesLines(const PackedJob& l) {
   return l.d.groups == 1 && l.d.dilate[2] == 1 && l.d.kernel[2] > 1 && l.d.kernel[2] * l.per_group <= kSmall;
 }
-int64_t LineRoom(const Layer& l) {  // numbers of the widened lines
+int64_t LineRoom(const PackedJob& l) {  // numbers of the widened lines
   const nn::ConvDims& d = l.d;
   return SharesLines(l) ? d.kernel[0] * d.kernel[1] * ((d.out[2] - 1) * d.stride[2] + d.kernel[2]) * l.per_group + kCopied : 0;
 }
 
 /* As above. Behind the last row there is room for kCopied numbers. */
-void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
+void WindowsOfWidened(const PackedJob& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   const int64_t width = d.kernel[2] * l.per_group, step = d.stride[2] * l.per_group, places = (count - 1) * d.stride[2] + d.kernel[2];
   int16_t* next = lines;
@@ -208,7 +193,7 @@ void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3],
 }
 
 /* Are the windows the places as they lie? */
-bool LieAsRows(const Layer& l) {
+bool LieAsRows(const PackedJob& l) {
   const nn::ConvDims& d = l.d;
   for (int i = 0; i < 3; ++i)
     if (d.kernel[i] != 1 || d.stride[i] != 1 || d.pad[i] != 0 || d.in[i] != d.out[i]) return false;
@@ -216,7 +201,7 @@ bool LieAsRows(const Layer& l) {
 }
 
 /* Windows of places [begin, begin + count) of the results of all images. */
-void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
+void WindowRows(const PackedJob& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (LieAsRows(l)) {
     MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
@@ -242,7 +227,7 @@ void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int
 struct Tasks {
   int threads;
   int64_t rows, blocks, shares, count;
-  explicit Tasks(const Layer& l) {
+  explicit Tasks(const PackedJob& l) {
     rows = l.d.batch * l.d.OutSize();
     threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.deep));
     const int64_t most = std::min(kMostRows, std::max(kLeastRows, kRoom / l.pitch));
@@ -262,7 +247,7 @@ struct Room {
   int32_t* row_sums;
 };
 
-void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
+void Task(const PackedJob& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
   WindowRows(l, group, begin, count, room.lines, room.wide);
@@ -276,11 +261,11 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
      room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
     if (l.zeros) MXNET_CPU_CALL(TakeZeros)(count, room.row_sums, l.zeros + group * l.filters + first, n, room.sums, kColumns);
-    Finish(l, room.sums, kColumns, begin, count, group * l.filters + first, n);
+    l.Finish(room.sums, kColumns, begin, count, group * l.filters + first, n);
   }
 }
 
-void Products(KernelArgs& args, const Layer& l) {
+void Products(KernelArgs& args, const PackedJob& l) {
   Ran("packed GEMM of bytes");
   const Tasks tasks(l);
   const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
@@ -306,7 +291,7 @@ struct DepthwiseRoom {
 
 /* Where the channels of each place of a window lie. `outside`: the channels of a place that is no
  * part of the image, which are all the zero point. */
-void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
+void PointTaps(const PackedJob& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
   const nn::ConvDims& d = l.d;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
     for (int64_t j = 0; j < d.kernel[1]; ++j) {
@@ -321,7 +306,7 @@ void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const 
 }
 
 /* A line of places of the result. */
-void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
+void DepthwiseLine(const PackedJob& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
   const nn::ConvDims& d = l.d;
   const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
   int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
@@ -339,11 +324,11 @@ void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int1
     const int64_t waiting = at[2] % kPlaces;
     MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, weights, start, d.channels, room->sums.data() + waiting * pitch);
     if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
-      Finish(l, room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
+      l.Finish(room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
   }
 }
 
-void Depthwise(KernelArgs& args, const Layer& l) {
+void Depthwise(KernelArgs& args, const PackedJob& l) {
   Ran("depthwise of bytes");
   const nn::ConvDims& d = l.d;
   char* outside = nn::Workspace<char>(args, d.channels);
@@ -379,13 +364,13 @@ bool Takes(const PackedCall& call, int64_t deep) {
   return deep > 0 && deep <= (call.zeros.filters ? kMostDeep / 2 : kMostDeep) && zero >= limits.low && zero <= limits.high;
 }
 
-Layer LayerOf(const PackedCall& call) {
+PackedJob JobOf(const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
   const bool depthwise =
       d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps && !call.zeros.filters;
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
-  Layer l(d);
+  PackedJob l(d);
   l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
   l.weights_last = layer.weight.channels_last;
   l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
@@ -408,9 +393,12 @@ void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
-  Layer l = LayerOf(call);
+  PackedJob l = JobOf(call);
   if (!Takes(call, l.deep)) return false;
-  l.packed = Packed(args, call, l);
+  nn::WinogradDims tiles;
+  const bool winograd = !call.zeros.filters && WinogradTakes(l, &tiles);
+  const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
+  if (!winograd) l.packed = Packed(args, call, l);
   l.finish = FinishOf(args, call);
   if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
@@ -426,7 +414,10 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
     Reorder(call.addend, false, l.dst, d, d.filters, d.OutSize(), l.size);
     l.addend = l.dst;
   }
-  l.depthwise ? Depthwise(args, l) : Products(args, l);
+  if (winograd)
+    WinogradProducts(args, l, tiles, transformed);
+  else
+    l.depthwise ? Depthwise(args, l) : Products(args, l);
   if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);
   return true;
 }
