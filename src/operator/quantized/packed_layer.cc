@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "base/ran.h"
 #include "base/threads/omp.h"
@@ -13,6 +12,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/packed_depthwise.h"
 #include "operator/quantized/packed_winograd.h"
 #include "operator/quantized/quantized.h"
 
@@ -24,7 +24,6 @@ constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a b
 constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
-constexpr int64_t kPlaces = 8;               // whose sums over single channels are finished together
 
 // ---- packing
 
@@ -52,6 +51,15 @@ const int8_t* Packed(KernelArgs& args, const PackedCall& call, const PackedJob& 
         PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
     });
   }));
+}
+
+/* For Depthwise of windows of nine. */
+const int8_t* PackedNines(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  constexpr uint64_t kForm = 0x6e696e65;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int8_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm, (NineWeights(l.d.channels) + 1) / 2,
+                      [&](float* to) { PackNines(l.d.channels, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
 }
 
 /* For WinogradProducts. */
@@ -282,70 +290,6 @@ void Products(KernelArgs& args, const PackedJob& l) {
   });
 }
 
-// ---- windows of single channels
-
-struct DepthwiseRoom {
-  std::vector<const void*> taps;
-  std::vector<int32_t> sums;
-};
-
-/* Where the channels of each place of a window lie. `outside`: the channels of a place that is no
- * part of the image, which are all the zero point. */
-void PointTaps(const PackedJob& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
-  const nn::ConvDims& d = l.d;
-  for (int64_t i = 0; i < d.kernel[0]; ++i)
-    for (int64_t j = 0; j < d.kernel[1]; ++j) {
-      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
-      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
-      const char* from = image + (z * d.in[1] + y) * d.in[2] * d.channels;
-      int64_t x = at[2] * d.stride[2] - d.pad[2];
-      for (int64_t k = 0; k < d.kernel[2]; ++k, x += d.dilate[2])
-        *taps++ = inside && x >= 0 && x < d.in[2] ? from + x * d.channels : outside;
-    }
-  if (l.deep % 2) *taps = outside;
-}
-
-/* A line of places of the result. */
-void DepthwiseLine(const PackedJob& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
-  const nn::ConvDims& d = l.d;
-  const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
-  int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
-  const void** taps = room->taps.data();
-  const int64_t pitch = l.panels * kWideColumns;
-  const int64_t step = d.stride[2] * d.channels, before = (d.pad[2] + d.stride[2] - 1) / d.stride[2];
-  for (; at[2] < d.out[2]; ++at[2]) {
-    // Behind the first window that is within the line, and as long as they are, all taps move on.
-    if (at[2] > before && at[2] * d.stride[2] - d.pad[2] + (d.kernel[2] - 1) * d.dilate[2] < d.in[2]) {
-      for (int64_t t = 0; t < l.deep; ++t)
-        if (taps[t] != outside) taps[t] = static_cast<const char*>(taps[t]) + step;
-    } else {
-      PointTaps(l, image, at, outside, taps);
-    }
-    const int64_t waiting = at[2] % kPlaces;
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, weights, start, d.channels, room->sums.data() + waiting * pitch);
-    if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
-      l.Finish(room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
-  }
-}
-
-void Depthwise(KernelArgs& args, const PackedJob& l) {
-  Ran("depthwise of bytes");
-  const nn::ConvDims& d = l.d;
-  char* outside = nn::Workspace<char>(args, d.channels);
-  std::memset(outside, l.src_zero, static_cast<size_t>(d.channels));
-  int32_t* start = nn::Workspace<int32_t>(args, l.panels * kWideColumns);
-  std::fill_n(start, l.panels * kWideColumns, 0);
-  for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
-    start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
-  int16_t* weights = nn::Workspace<int16_t>(args, l.GroupBytes());
-  MXNET_CPU_CALL(WidenLess)(l.packed, false, 0, l.GroupBytes(), weights);
-  ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
-    DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
-                       std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
-    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, weights, start, &room);
-  });
-}
-
 // ---- images in another order
 
 /* Do both orders of an image mean the same? */
@@ -398,7 +342,7 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   nn::WinogradDims tiles;
   const bool winograd = !call.zeros.filters && WinogradTakes(l, &tiles);
   const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
-  if (!winograd) l.packed = Packed(args, call, l);
+  if (!winograd) l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);
   if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
