@@ -340,7 +340,7 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   PackedJob l = JobOf(call);
   if (!Takes(call, l.deep)) return false;
   nn::WinogradDims tiles;
-  const bool winograd = !call.zeros.filters && WinogradTakes(l, &tiles);
+  const bool winograd = !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
   const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
   if (!winograd) l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);

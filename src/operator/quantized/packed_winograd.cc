@@ -19,6 +19,8 @@ constexpr int64_t kGap = 32;                // numbers between tiles: powers of 
 constexpr int64_t kLeastChannels = 16;      // fewer do not fill the vectors
 constexpr int64_t kMostSum = 1 << 29;       // magnitudes of sums that are known by their remainder
 constexpr int64_t kMostProduct = 255 * 128;
+constexpr int64_t kLargeBytes = 8 << 20;    // of weights of the larger tiles, which must then be worth their memory
+constexpr double kClear = 1.15;
 constexpr int kTiles[] = {2, 4};
 
 WinogradDims DimsOf(const PackedJob& job, int m) {
@@ -72,16 +74,19 @@ struct Blocks {
 
 }  // namespace
 
-// Multiply-adds, with what transforms and the reading of weights cost in units of them.
-bool WinogradTakes(const PackedJob& job, WinogradDims* dims) {
+// Multiply-adds, with what transforms and the reading of weights cost in units of them (fitted to
+// Zen 4, and to two threads that share the memory). Weights are packed for one call where they are
+// not kept.
+bool WinogradTakes(const PackedJob& job, bool kept, WinogradDims* dims) {
   if (!Env::Get().cpu_allow_winograd || !CanCompute(job)) return false;
   const double pairs = static_cast<double>(job.d.channels * job.d.filters);
-  double least = 9 * pairs * static_cast<double>(job.d.batch * job.d.OutSize() + 4);
+  double least = 9 * pairs * (static_cast<double>(job.d.batch * job.d.OutSize()) + (kept ? 4 : 16));
   bool takes = false;
   for (int m : kTiles) {
     const WinogradDims d = DimsOf(job, m);
     const auto tiles = static_cast<double>(d.Tiles());
-    const double work = d.Points() * (pairs * (tiles + 8) + 7 * tiles * static_cast<double>(d.c + d.k));
+    const double work = (m == 4 && 2 * WinogradWeights(d) > kLargeBytes ? kClear : 1) * d.Points() *
+                        (pairs * (tiles + (kept ? 4 : 60)) + 7 * tiles * static_cast<double>(d.c + d.k));
     if (work < least) least = work, *dims = d, takes = true;
   }
   return takes;

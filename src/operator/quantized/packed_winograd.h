@@ -17,8 +17,9 @@
 namespace mxnet {
 namespace quantized {
 
-/* The tile of the job, if this method is the fastest. False: it is not, or cannot compute it. */
-bool WinogradTakes(const PackedJob& job, nn::WinogradDims* dims);
+/* The tile of the job, if this method is the fastest. False: it is not, or cannot compute it.
+ * `kept`: the weights are packed once for many calls. */
+bool WinogradTakes(const PackedJob& job, bool kept, nn::WinogradDims* dims);
 
 /* Numbers of the transformed weights, and they themselves, of those of `job` as they lie. */
 int64_t WinogradWeights(const nn::WinogradDims& d);
