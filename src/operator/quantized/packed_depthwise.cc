@@ -13,6 +13,7 @@ namespace quantized {
 namespace {
 
 constexpr int64_t kPlaces = 8;                    // whose sums are finished together
+constexpr int64_t kLinePlaces = 64;               // the same for windows of 3 x 3 and some channels: of whole lines
 constexpr int64_t kEight = 8, kNumbers = 6 * 16;  // channels whose weights lie together, and numbers of these
 
 // ---- windows of 3 x 3
@@ -23,46 +24,76 @@ struct NineLine {
   int64_t step;
 };
 
-struct NineRoom {
-  const char* outside;
-  const int32_t* start;
-  int32_t* sums;
-  int64_t pitch;
-};
-
-/* A line of places of the result. */
-void LineOfNines(const PackedJob& l, int64_t line, const NineRoom& room) {
+/* Windows of a line that follow each other: from x on, until at most the line's end. */
+NineTaps WindowsFrom(const PackedJob& l, const NineLine (&lines)[3], const char* outside, int64_t x) {
   const nn::ConvDims& d = l.d;
-  const int64_t stride = d.stride[2], apart = d.dilate[2], width = d.in[2], pad = d.pad[2];
+  const int64_t stride = d.stride[2], apart = d.dilate[2], width = d.in[2], left = x * stride - d.pad[2];
+  // Columns that are read again and again must lie in the line; those read once need not.
+  const int fresh = apart == 1 && stride < 3 ? static_cast<int>(stride) : 3;
+  const int64_t room = width - 1 - left - 2 * apart;
+  const bool follow = left + (3 - fresh) * apart >= 0 && room >= 0;
+  NineTaps taps;
+  taps.fresh = follow ? fresh : 3;
+  taps.count = follow ? std::min(d.out[2] - x, room / stride + 1) : 1;
+  for (int64_t i = 0; i < 3; ++i) {
+    taps.step[i] = stride * lines[i].step;
+    for (int64_t k = 0; k < 3; ++k) {
+      const int64_t at = left + k * apart;
+      taps.tap[3 * i + k] = at >= 0 && at < width ? lines[i].begin + at * lines[i].step : outside;
+    }
+  }
+  return taps;
+}
+
+/* All windows of a line of the result. */
+void AddLine(const PackedJob& l, int64_t line, const char* outside, std::vector<NineTaps>* runs) {
+  const nn::ConvDims& d = l.d;
   NineLine lines[3];
   for (int64_t i = 0; i < 3; ++i) {
     const int64_t y = line % d.out[1] * d.stride[1] - d.pad[1] + i * d.dilate[1];
     const bool inside = y >= 0 && y < d.in[1];
-    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * width * d.channels, d.channels} : NineLine{room.outside, 0};
+    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * d.in[2] * d.channels, d.channels} : NineLine{outside, 0};
   }
-  // Windows [from, until) lie between the ends of the lines.
-  const int64_t from = std::min(d.out[2], (pad + stride - 1) / stride);
-  const int64_t room_right = width - 1 - 2 * apart + pad, until = std::max(from, std::min(d.out[2], room_right < 0 ? 0 : room_right / stride + 1));
-  NineTaps taps;
-  for (int64_t x = 0, waiting = 0; x < d.out[2]; x += taps.count) {
-    const bool whole = x >= from && x < until;
-    const int64_t left = x * stride - pad;
-    taps.count = whole ? std::min(kPlaces - waiting, until - x) : 1;
-    taps.fresh = whole && apart == 1 && stride < 3 ? static_cast<int>(stride) : 3;
-    for (int64_t i = 0; i < 3; ++i) {
-      taps.step[i] = stride * lines[i].step;
-      for (int64_t k = 0; k < 3; ++k) {
-        const int64_t at = left + k * apart;
-        taps.tap[3 * i + k] = at >= 0 && at < width ? lines[i].begin + at * lines[i].step : room.outside;
-      }
+  for (int64_t x = 0; x < d.out[2]; x += runs->back().count) runs->push_back(WindowsFrom(l, lines, outside, x));
+}
+
+/* Tasks: some lines of some channels. */
+struct NineTasks {
+  int64_t lines, together, blocks, parts;
+  explicit NineTasks(const nn::ConvDims& d) {
+    lines = d.batch * d.out[1];
+    together = std::max<int64_t>(1, kLinePlaces / d.out[2]);
+    blocks = (lines + together - 1) / together, parts = (d.channels + kColumns - 1) / kColumns;
+  }
+};
+
+void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
+  const nn::ConvDims& d = l.d;
+  int32_t* start = nn::Workspace<int32_t>(args, d.channels);
+  std::fill_n(start, d.channels, 0);
+  const auto* weights = reinterpret_cast<const int16_t*>(l.packed);
+  for (int64_t c = 0; c < d.channels && l.src_zero != 0; ++c)
+    for (int64_t i = 0; i < kNumbers; i += 2 * kEight) {
+      const int16_t* two = weights + c / kEight * kNumbers + i + c % kEight * 2;
+      start[c] -= l.src_zero * (two[0] + two[1]);
     }
-    MXNET_CPU_CALL(DepthwiseNines)
-    (taps, l.is_unsigned, reinterpret_cast<const int16_t*>(l.packed), room.start, d.channels, room.sums + waiting * room.pitch, room.pitch);
-    waiting += taps.count;
-    if (waiting < kPlaces && x + taps.count < d.out[2]) continue;
-    l.Finish(room.sums, room.pitch, line * d.out[2] + x + taps.count - waiting, waiting, 0, d.channels);
-    waiting = 0;
-  }
+  const NineTasks tasks(d);
+  const int64_t places = tasks.together * d.out[2], work = places * kColumns * l.deep;
+  ParallelFor(tasks.blocks * tasks.parts, std::max<int64_t>(1, 200000 / work), [&](int64_t b, int64_t e) {
+    std::vector<int32_t> sums(static_cast<size_t>(places * kColumns));
+    std::vector<NineTaps> runs;
+    for (int64_t task = b; task < e; ++task) {
+      const int64_t first = task / tasks.parts * tasks.together, last = std::min(tasks.lines, first + tasks.together);
+      const int64_t c = task % tasks.parts * kColumns, some = std::min(kColumns, d.channels - c);
+      if (task == b || c == 0) {
+        runs.clear();
+        for (int64_t line = first; line < last; ++line) AddLine(l, line, outside, &runs);
+      }
+      MXNET_CPU_CALL(DepthwiseNines)
+      (runs.data(), static_cast<int64_t>(runs.size()), l.is_unsigned, weights, start, c, c + some, sums.data(), kColumns);
+      l.Finish(sums.data(), kColumns, first * d.out[2], (last - first) * d.out[2], c, some);
+    }
+  });
 }
 
 // ---- windows of any size
@@ -125,23 +156,6 @@ void OfAnySize(KernelArgs& args, const PackedJob& l, const char* outside) {
     DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
                        std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
     for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, weights, start, &room);
-  });
-}
-
-void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
-  const nn::ConvDims& d = l.d;
-  const int64_t pitch = l.panels * kWideColumns;
-  int32_t* start = nn::Workspace<int32_t>(args, pitch);
-  std::fill_n(start, pitch, 0);
-  const auto* weights = reinterpret_cast<const int16_t*>(l.packed);
-  for (int64_t c = 0; c < d.channels && l.src_zero != 0; ++c)
-    for (int64_t i = 0; i < kNumbers; i += 2 * kEight) {
-      const int16_t* two = weights + c / kEight * kNumbers + i + c % kEight * 2;
-      start[c] -= l.src_zero * (two[0] + two[1]);
-    }
-  ParallelFor(d.batch * d.out[1], Grain(l), [&](int64_t b, int64_t e) {
-    std::vector<int32_t> sums(static_cast<size_t>(kPlaces * pitch));
-    for (int64_t line = b; line < e; ++line) LineOfNines(l, line, {outside, start, sums.data(), pitch});
   });
 }
 
