@@ -120,7 +120,8 @@ void PointTaps(const PackedJob& l, const char* image, const int64_t (&at)[3], co
 }
 
 /* A line of places of the result. */
-void DepthwiseLine(const PackedJob& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
+void DepthwiseLine(const PackedJob& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start,
+                   DepthwiseRoom* room) {
   const nn::ConvDims& d = l.d;
   const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
   int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};

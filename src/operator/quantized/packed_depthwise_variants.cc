@@ -67,8 +67,7 @@ struct Weights {
 template <bool kUnsigned>
 void Eight(const NineTaps* runs, int64_t count, int64_t c, const int16_t* w, const int32_t* start, int32_t* sums, int64_t pitch) {
   const Weights<kUnsigned> weights(w, start);
-  for (const NineTaps* taps = runs; taps != runs + count; ++taps)
-    switch (taps->fresh) {
+  for (const NineTaps* taps = runs; taps != runs + count; ++taps) switch (taps->fresh) {
       case 1: sums = weights.template Run<1>(*taps, c, sums, pitch); break;
       case 2: sums = weights.template Run<2>(*taps, c, sums, pitch); break;
       default: sums = weights.template Run<3>(*taps, c, sums, pitch);
@@ -85,8 +84,11 @@ void Run(const NineTaps& taps, int64_t c, const int16_t* w, const int32_t* start
     for (int64_t j = 0; j < kEight; ++j) sum[j] = start[j];
     for (int k = 0; k < 3; ++k) {
       const int16_t* of = w + k * 4 * kEight;
+      int from = k;
+      int64_t place = p;
+      for (; place > 0 && from < 3 - taps.fresh; --place) from += taps.fresh;
       const T* x[3];
-      for (int i = 0; i < 3; ++i) x[i] = reinterpret_cast<const T*>(taps.tap[3 * i + k] + p * taps.step[i] + c);
+      for (int i = 0; i < 3; ++i) x[i] = reinterpret_cast<const T*>(taps.tap[3 * i + from] + place * taps.step[i] + c);
       for (int64_t j = 0; j < kEight; ++j) sum[j] += x[0][j] * of[2 * j] + x[1][j] * of[2 * j + 1] + x[2][j] * of[2 * kEight + 2 * j];
     }
     for (int64_t j = 0; j < kEight; ++j) sums[p * pitch + j] = sum[j];

@@ -68,9 +68,8 @@ const int16_t* Transformed(KernelArgs& args, const PackedCall& call, const Packe
   const int64_t words = (WinogradWeights(d) + 1) / 2;
   const void* weights = call.layer.weight.ptr;
   return reinterpret_cast<const int16_t*>(
-      nn::KeptWeights(args, call.weight_input, weights, kForm + static_cast<uint64_t>(d.points), words, [&](float* to) {
-        TransformWeights(l, d, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to));
-      }));
+      nn::KeptWeights(args, call.weight_input, weights, kForm + static_cast<uint64_t>(d.points), words,
+                      [&](float* to) { TransformWeights(l, d, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
 }
 
 // ---- what becomes of the sums

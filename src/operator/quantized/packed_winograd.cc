@@ -15,11 +15,11 @@ namespace {
 
 using nn::WinogradDims;
 
-constexpr int64_t kGap = 32;                // numbers between tiles: powers of two would fall into the same sets of the cache
-constexpr int64_t kLeastChannels = 16;      // fewer do not fill the vectors
-constexpr int64_t kMostSum = 1 << 29;       // magnitudes of sums that are known by their remainder
+constexpr int64_t kGap = 32;            // numbers between tiles: powers of two would fall into the same sets of the cache
+constexpr int64_t kLeastChannels = 16;  // fewer do not fill the vectors
+constexpr int64_t kMostSum = 1 << 29;   // magnitudes of sums that are known by their remainder
 constexpr int64_t kMostProduct = 255 * 128;
-constexpr int64_t kLargeBytes = 8 << 20;    // of weights of the larger tiles, which must then be worth their memory
+constexpr int64_t kLargeBytes = 8 << 20;  // of weights of the larger tiles, which must then be worth their memory
 constexpr double kClear = 1.15;
 constexpr int kTiles[] = {2, 4};
 

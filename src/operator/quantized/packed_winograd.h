@@ -49,9 +49,8 @@ struct ProductPart {
   int64_t tile, point;
 };
 
-MXNET_CPU_DECLARE(int64_t ByteLanes(); int64_t ByteRows();
-                  void BytesToPoints(const nn::WinogradDims& d, const void* x, bool is_unsigned, int zero, int64_t begin, int64_t end,
-                                     const BytePart& v);
+MXNET_CPU_DECLARE(int64_t ByteLanes(); int64_t ByteRows(); void BytesToPoints(const nn::WinogradDims& d, const void* x, bool is_unsigned,
+                                                                              int zero, int64_t begin, int64_t end, const BytePart& v);
                   void FiltersToPoints(const nn::WinogradDims& d, const int8_t* weights, bool weights_last, int64_t p, int16_t* u);
                   void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin,
                                       int64_t end, const ProductPart& m);

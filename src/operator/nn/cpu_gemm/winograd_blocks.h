@@ -83,9 +83,8 @@ void RunByFilters(const Job& job, int threads, int64_t block, const std::functio
   for (int64_t begin = 0; begin < tiles; begin += shared) {
     const int64_t count = std::min(shared, tiles - begin);
     if (copies == 1)
-      ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
-        job.Input(begin + first, begin + last, buffers + first * tile_bytes);
-      });
+      ParallelForThreads(threads, count,
+                         [&](int64_t first, int64_t last) { job.Input(begin + first, begin + last, buffers + first * tile_bytes); });
     SharedItems items(threads);  // whole groups, then parts of one
     for (int i = 0; i < threads; ++i)
       items.Set(
@@ -122,8 +121,8 @@ void WinogradByBlocks(const Job& job, double flops, const std::function<void*(si
   namespace blocks = winograd_blocks;
   const int64_t block = RoundUp(blocks::kBlock, job.rows);
   const int threads = OmpThreadsForFlops(flops);
-  const bool local = job.tiles >= 2 * block * threads ||
-                     (threads > 1 && job.tiles >= 3 * job.rows / 2 * threads && job.filters <= 4 * job.tiles);
+  const bool local =
+      job.tiles >= 2 * block * threads || (threads > 1 && job.tiles >= 3 * job.rows / 2 * threads && job.filters <= 4 * job.tiles);
   if (local && job.weight_bytes <= blocks::kLargeBytes)
     blocks::RunByTiles(job, threads, block, workspace);
   else
