@@ -31,7 +31,8 @@ struct NineTaps {
 }  // namespace quantized
 
 /* sums[p * pitch + c - begin] = start[c] + sum over taps, for channels [begin, end), whole eights,
- * and the places of all runs one behind the other. Weights of eight channels: [k][those of lines 0 and 1, those of line 2 and zeros][channel][2]. */
+ * and the places of all runs one behind the other. Weights of eight channels: [k][those of lines 0
+ * and 1, those of line 2 and zeros][channel][2]. */
 MXNET_CPU_DECLARE(void DepthwiseNines(const quantized::NineTaps* runs, int64_t count, bool is_unsigned, const int16_t* packed,
                                       const int32_t* start, int64_t begin, int64_t end, int32_t* sums, int64_t pitch);)
 

@@ -242,7 +242,10 @@ def test_winograd_is_switched_off():
         mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "1")
 
 
-@pytest.mark.parametrize("channels, width, stride", [(8, 1, 1), (8, 2, 2), (72, 7, 1), (960, 7, 1), (24, 70, 1), (136, 131, 2), (16, 20, 3)])
+NINES = [(8, 1, 1), (8, 2, 2), (72, 7, 1), (960, 7, 1), (24, 70, 1), (136, 131, 2), (16, 20, 3)]   # channels, width, stride
+
+
+@pytest.mark.parametrize("channels, width, stride", NINES)
 def test_windows_of_nine(channels, width, stride):
     """Lines shorter than a window, and longer than those that are computed together."""
     for seed in range(4):
