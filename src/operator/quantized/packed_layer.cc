@@ -7,6 +7,7 @@
 
 #include "base/ran.h"
 #include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
@@ -279,12 +280,13 @@ void Products(KernelArgs& args, const PackedJob& l) {
   const int64_t wide = RoundUp(rows * l.pitch + kCopied, 32), lines = RoundUp(LineRoom(l), 32);
   int16_t* widened = nn::Workspace<int16_t>(args, threads * (wide + lines));
   int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
+  DividedItems items(tasks.threads, tasks.count);
   ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
     for (int64_t id = b; id < e; ++id) {
       int16_t* own = widened + id * (wide + lines);
       int32_t* own_sums = sums + id * rows * (kColumns + 1);
       const Room room{own, own + wide, own_sums, own_sums + rows * kColumns};
-      for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
+      for (int64_t t; items.Next(id, &t);) Task(l, tasks, t, room);
     }
   });
 }
