@@ -26,7 +26,7 @@ inline int32_t Pair(const int16_t* p) {
 
 #if defined(__AVX512BW__)
 using Vector = __m512i;
-constexpr int kMostRows = 8;
+constexpr int kMostRows = 8, kHalfRows = 0;
 inline Vector Zero() { return _mm512_setzero_si512(); }
 inline Vector Weights(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm512_loadu_si512(w); }
@@ -35,7 +35,7 @@ inline Vector Add(Vector sum, Vector x, Vector w) { return _mm512_add_epi32(sum,
 inline void Store(int32_t* to, Vector v) { _mm512_storeu_si512(to, v); }
 #elif defined(__AVX2__)
 using Vector = __m256i;
-constexpr int kMostRows = 6;
+constexpr int kMostRows = 6, kHalfRows = 8;
 inline Vector Zero() { return _mm256_setzero_si256(); }
 inline Vector Weights(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w)); }
@@ -44,7 +44,7 @@ inline Vector Add(Vector sum, Vector x, Vector w) { return _mm256_add_epi32(sum,
 inline void Store(int32_t* to, Vector v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
 #else
 using Vector = __m128i;
-constexpr int kMostRows = 2;
+constexpr int kMostRows = 2, kHalfRows = 4;
 inline Vector Zero() { return _mm_setzero_si128(); }
 inline Vector Weights(const int8_t* w) { return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(w)); }
@@ -53,7 +53,7 @@ inline Vector Add(Vector sum, Vector x, Vector w) { return _mm_add_epi32(sum, _m
 inline void Store(int32_t* to, Vector v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v); }
 #endif
 
-constexpr int64_t kLeastTiles = 8, kMostWidened = 512;  // pairs of a panel: 32 KiB
+constexpr int64_t kLeastRows = 8 * kMostRows, kMostWidened = 512;  // pairs of a panel: 32 KiB
 
 constexpr int kLanes = sizeof(Vector) / sizeof(int32_t), kVectors = kWideColumns / kLanes;
 
@@ -77,10 +77,10 @@ struct SumsOf<0> {
   void StoreTo(int32_t*) const {}
 };
 
-template <int ROWS>
+template <int ROWS, int VECTORS>
 struct TileSums {
-  SumsOf<kVectors> first;
-  TileSums<ROWS - 1> rest;
+  SumsOf<VECTORS> first;
+  TileSums<ROWS - 1, VECTORS> rest;
   __attribute__((always_inline)) void Multiply(const int16_t* a, int64_t a_pitch, const Vector* weights) {
     first.Multiply(Both(a), weights);
     rest.Multiply(a + a_pitch, a_pitch, weights);
@@ -90,8 +90,8 @@ struct TileSums {
     rest.StoreTo(sums + pitch, pitch);
   }
 };
-template <>
-struct TileSums<0> {
+template <int VECTORS>
+struct TileSums<0, VECTORS> {
   void Multiply(const int16_t*, int64_t, const Vector*) {}
   void StoreTo(int32_t*, int64_t) const {}
 };
@@ -106,14 +106,14 @@ struct NothingFetched {
   void Fetch(int64_t) const {}
 };
 
-/* Of weights of 8 or 16 bits. */
-template <int ROWS, typename W, typename Beside>
+/* Of weights of 8 or 16 bits: the first vectors of a panel. */
+template <int ROWS, int VECTORS, typename W, typename Beside>
 void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t* sums, int64_t pitch, Beside beside) {
-  TileSums<ROWS> tile;
+  TileSums<ROWS, VECTORS> tile;
   for (int64_t i = 0; i < pairs; ++i, w += 2 * kWideColumns) {
     beside.Fetch(i);
-    Vector weights[kVectors];
-    for (int v = 0; v < kVectors; ++v) weights[v] = Weights(w + v * 2 * kLanes);
+    Vector weights[VECTORS];
+    for (int v = 0; v < VECTORS; ++v) weights[v] = Weights(w + v * 2 * kLanes);
     tile.Multiply(a + 2 * i, a_pitch, weights);
   }
   tile.StoreTo(sums, pitch);
@@ -121,8 +121,8 @@ void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t*
 
 #else
 
-constexpr int kMostRows = 1;
-constexpr int64_t kLeastTiles = 1 << 30, kMostWidened = 1;
+constexpr int kMostRows = 1, kHalfRows = 0, kVectors = 1;
+constexpr int64_t kLeastRows = int64_t{1} << 62, kMostWidened = 1;
 
 struct Fetched {
   const char* next;
@@ -130,7 +130,7 @@ struct Fetched {
 };
 struct NothingFetched {};
 
-template <int ROWS, typename W, typename Beside>
+template <int ROWS, int, typename W, typename Beside>
 void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t* sums, int64_t pitch, Beside) {
   for (int r = 0; r < ROWS; ++r) {
     const int16_t* row = a + r * a_pitch;
@@ -144,10 +144,20 @@ void Tile(const int16_t* a, int64_t a_pitch, int64_t pairs, const W* w, int32_t*
 
 #endif
 
-template <int ROWS, typename... Args>
+template <int ROWS, int VECTORS = kVectors, typename... Args>
 void TileOf(int64_t rows, Args... args) {
-  if (rows == ROWS) return Tile<ROWS>(args...);
-  if constexpr (ROWS > 1) TileOf<ROWS - 1>(rows, args...);
+  if (rows == ROWS) return Tile<ROWS, VECTORS>(args...);
+  if constexpr (ROWS > 1) TileOf<ROWS - 1, VECTORS>(rows, args...);
+}
+
+/* Rows of A times VECTORS vectors of a panel, in tiles of nearly as many rows each. */
+template <int ROWS, int VECTORS, typename W>
+void PanelProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const W* w, int32_t* sums, int64_t pitch) {
+  const int64_t tiles = (rows + ROWS - 1) / ROWS;
+  for (int64_t t = 0; t < tiles; ++t) {
+    const int64_t from = rows * t / tiles, to = rows * (t + 1) / tiles;
+    TileOf<ROWS, VECTORS>(to - from, a + from * a_pitch, a_pitch, pairs, w, sums + from * pitch, pitch, NothingFetched{});
+  }
 }
 
 /* sums[j] += of kWideColumns channels */
@@ -209,25 +219,24 @@ void WidenLess(const void* x, bool is_unsigned, int zero, int64_t n, int16_t* ou
   is_unsigned ? widen(static_cast<const uint8_t*>(x)) : widen(static_cast<const int8_t*>(x));
 }
 
-void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels, int32_t* sums,
+void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t columns, int32_t* sums,
                   int64_t pitch) {
-  const int64_t tiles = (rows + kMostRows - 1) / kMostRows;  // of nearly as many rows each
   const int64_t panel = pairs * 2 * kWideColumns;
   // To widen weights takes a twelfth of the time of a tile: for several tiles it is done once.
-  const bool once = tiles >= kLeastTiles && pairs <= kMostWidened;
+  const bool once = rows >= kLeastRows && pairs <= kMostWidened;
   alignas(64) int16_t wide[2 * kWideColumns * kMostWidened];
-  for (int64_t p = 0; p < panels; ++p) {
-    const int8_t* weights = packed + p * panel;
-    if (once) WidenLess(weights, false, 0, panel, wide);
-    for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t from = rows * t / tiles, to = rows * (t + 1) / tiles;
-      const int16_t* of = a + from * a_pitch;
-      int32_t* result = sums + from * pitch + p * kWideColumns;
-      if (once)
-        TileOf<kMostRows>(to - from, of, a_pitch, pairs, static_cast<const int16_t*>(wide), result, pitch, NothingFetched{});
-      else
-        TileOf<kMostRows>(to - from, of, a_pitch, pairs, weights, result, pitch, NothingFetched{});
+  for (; columns > 0; columns -= kWideColumns, packed += panel, sums += kWideColumns) {
+    if (once) WidenLess(packed, false, 0, panel, wide);
+    if constexpr (kVectors > 1) {
+      if (columns <= kWideColumns / 2) {
+        if (once) return PanelProducts<kHalfRows, kVectors / 2>(a, rows, a_pitch, pairs, wide, sums, pitch);
+        return PanelProducts<kHalfRows, kVectors / 2>(a, rows, a_pitch, pairs, packed, sums, pitch);
+      }
     }
+    if (once)
+      PanelProducts<kMostRows, kVectors>(a, rows, a_pitch, pairs, wide, sums, pitch);
+    else
+      PanelProducts<kMostRows, kVectors>(a, rows, a_pitch, pairs, packed, sums, pitch);
   }
 }
 

@@ -264,10 +264,9 @@ void Task(const PackedJob& l, const Tasks& tasks, int64_t task, const Room& room
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
   for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
-    MXNET_CPU_CALL(WideProducts)
-    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
-     room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
+    MXNET_CPU_CALL(WideProducts)
+    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), n, room.sums, kColumns);
     if (l.zeros) MXNET_CPU_CALL(TakeZeros)(count, room.row_sums, l.zeros + group * l.filters + first, n, room.sums, kColumns);
     l.Finish(room.sums, kColumns, begin, count, group * l.filters + first, n);
   }
