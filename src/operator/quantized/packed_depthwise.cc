@@ -18,7 +18,7 @@ constexpr int64_t kEight = 8, kNumbers = 6 * 16;  // channels whose weights lie 
 
 // ---- windows of 3 x 3
 
-/* A line of the image, or what stands for one: where it begins, and how far apart its places lie. */
+/* A line of the image, or what stands for one: its begin, and how far apart its places lie. */
 struct NineLine {
   const char* begin;
   int64_t step;
