@@ -231,6 +231,21 @@ def test_winograd_up_to_its_largest_sums(channels, ran):
         pad=(1, 1), pad_end=(1, 1))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_winograd_of_weights_whose_channels_are_last(dtype):
+    rng = np.random.default_rng(8)
+    x, w = bytes_of(rng, dtype, (2, 21, 13, 10)), bytes_of(rng, "int8", (50, 21, 3, 3))
+    y = sums(x, 0, w, 1, (1, 1), (1, 1), (1, 1), (1, 1))
+    arrays = {"data": mx.nd.array(x.transpose(0, 2, 3, 1), dtype=dtype), "weight": mx.nd.array(w.transpose(0, 2, 3, 1), dtype="int8")}
+    arrays.update({f"{end}_{of}": mx.nd.array([1]) for of in arrays for end in ("min", "max")})
+    conv = mx.sym.contrib.quantized_conv(**{n: mx.sym.var(n) for n in arrays}, kernel=(3, 3), pad=(1, 1), num_filter=50, no_bias=True,
+                                         layout="NHWC")
+    executor = conv.bind(mx.cpu(), arrays, grad_req="null")
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), y.transpose(0, 2, 3, 1))
+    ran = [n["ran"][0]["implementation"] for n in executor.explain(runs=1).plan["nodes"] if "quantized_conv" in n["op"]]
+    assert ran == [WINOGRAD.format(4)]
+
+
 def test_winograd_is_switched_off():
     rng = np.random.default_rng(5)
     x, w = bytes_of(rng, "uint8", (1, 32, 14, 14)), bytes_of(rng, "int8", (32, 32, 3, 3))
