@@ -201,12 +201,42 @@ bool SpreadShortRuns(const T* src, T* dst, const std::vector<Dim>& dims) {
   return true;
 }
 
+template <int kPlanes, typename T>
+void MixPlanes(const T* __restrict src, int64_t plane, T* __restrict dst, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int k = 0; k < kPlanes; ++k) dst[i * kPlanes + k] = src[k * plane + i];
+}
+
+// Few planes whose elements become neighbours, as the channels of pictures do. False: not of this
+// kind.
+template <typename T>
+bool MixFewPlanes(const T* src, T* dst, std::vector<Dim> dims) {
+  constexpr int64_t kLeast = 64, kTogether = 4096;
+  if (dims.size() < 2) return false;
+  const Dim planes = dims.back(), along = dims[dims.size() - 2];
+  if (planes.size < 2 || planes.size > 4 || planes.dst != 1 || along.src != 1 || along.dst != planes.size || along.size < kLeast)
+    return false;
+  dims.pop_back(), dims.pop_back();
+  const int64_t pieces = (along.size + kTogether - 1) / kTogether, bytes = along.size * planes.size * static_cast<int64_t>(sizeof(T));
+  const auto mix = planes.size == 2 ? MixPlanes<2, T> : planes.size == 3 ? MixPlanes<3, T> : MixPlanes<4, T>;
+  const int64_t outer = Count(dims);
+  ParallelForThreads(ThreadsForBytes(outer * bytes), outer * pieces, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t from = i % pieces * kTogether, n = std::min(kTogether, along.size - from);
+      ForOuter(dims, i / pieces, i / pieces + 1,
+               [&](int64_t s, int64_t d) { mix(src + s + from, planes.src, dst + d + from * planes.size, n); });
+    }
+  });
+  return true;
+}
+
 template <typename T>
 void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   if (dims.empty()) {
     *dst = *src;
     return;
   }
+  if (MixFewPlanes(src, dst, dims)) return;
   if (const std::vector<int32_t> table = PlacesOfShortRuns(&dims); !table.empty()) {
     const int64_t n = static_cast<int64_t>(table.size());
     return ParallelOuter(dims, n * static_cast<int64_t>(sizeof(T)), [&, n](int64_t s, int64_t d) {

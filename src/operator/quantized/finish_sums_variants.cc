@@ -101,20 +101,24 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
 
 constexpr int64_t kTwo = 16;  // columns of two vectors
 
+/* Columns of steps. The limits of the result are kept where numbers have 16 bits; the upper one
+ * before, too, for what is beyond 32 bits is converted to the least number, as NaN is. */
 struct Vectors {
   __m256 step, low, high;
   explicit Vectors(const Division& d) : step(_mm256_set1_ps(d.step)), low(_mm256_set1_ps(d.low)), high(_mm256_set1_ps(d.high)) {}
-  /* The nearest whole numbers to v / step, as integers or as floats. */
-  __m256 Quotient(__m256 v) const { return _mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, step), low), high); }
-  __m256i Whole(__m256 v) const { return _mm256_cvtps_epi32(Quotient(v)); }
-  __m256 Rounded(__m256 v) const { return _mm256_round_ps(Quotient(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  /* The nearest whole numbers to v / step, as integers without the lower limit, or as floats. */
+  __m256i Below(__m256 v) const { return _mm256_cvtps_epi32(_mm256_min_ps(high, _mm256_div_ps(v, step))); }
+  __m256 Rounded(__m256 v) const {
+    return _mm256_round_ps(_mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, step), low), high), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
 };
 
 enum class Addend { kNone, kInt8, kUint8 };
 enum class Between { kNone, kBiasFirst, kBiasLast };
 
 template <Addend ADDEND, Between BETWEEN>
-__m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at, const char* addend) {
+inline __attribute__((always_inline)) __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at,
+                                                    const char* addend) {
   __m256 v = _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums)));
   v = _mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at));
   if (BETWEEN != Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
@@ -129,8 +133,6 @@ __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, 
   return v;
 }
 
-/* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns,
- * and sums, have whole vectors. */
 /* Rows of sums, and where they and their results lie. */
 struct Rows {
   int64_t count;
@@ -141,37 +143,53 @@ struct Rows {
   int64_t out_pitch;
 };
 
+/* Results of 8 bits, whose values' limits are those of the whole numbers. The arrays of columns,
+ * and sums, have whole vectors. */
+template <Addend ADDEND, Between BETWEEN>
+struct ByteRows {
+  const SumsFinish& f;
+  const Vectors between{f.rounding}, result{f.result};
+  const __m256i low = _mm256_set1_epi16(static_cast<int16_t>(f.result.low)), zero = _mm256_set1_epi16(static_cast<int16_t>(f.zero));
+  const bool is_unsigned = f.out_type == kUint8;
+
+  /* 16 columns, in the order 0-3, 8-11, 4-7, 12-15. */
+  __attribute__((always_inline)) __m256i Mixed(const int32_t* sums, int64_t at, const char* addend) const {
+    const __m256i a = result.Below(Values<ADDEND, BETWEEN>(f, between, sums, at, addend));
+    const __m256i b = result.Below(Values<ADDEND, BETWEEN>(f, between, sums + 8, at + 8, addend + 8));
+    return _mm256_add_epi16(_mm256_max_epi16(_mm256_packs_epi32(a, b), low), zero);
+  }
+
+  __attribute__((always_inline)) void ThirtyTwo(const int32_t* sums, int64_t at, const char* addend, char* out) const {
+    const __m256i first = Mixed(sums, at, addend), second = Mixed(sums + kTwo, at + kTwo, addend + kTwo);
+    const __m256i bytes = is_unsigned ? _mm256_packus_epi16(first, second) : _mm256_packs_epi16(first, second);
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(bytes, order));
+  }
+  __attribute__((always_inline)) void Sixteen(const int32_t* sums, int64_t at, const char* addend, char* out) const {
+    const __m256i mixed = Mixed(sums, at, addend);
+    const __m128i first = _mm256_castsi256_si128(mixed), second = _mm256_extracti128_si256(mixed, 1);
+    const __m128i bytes = is_unsigned ? _mm_packus_epi16(first, second) : _mm_packs_epi16(first, second);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi32(bytes, _MM_SHUFFLE(3, 1, 2, 0)));
+  }
+  void Some(const int32_t* sums, int64_t at, int64_t n, const char* addend, char* out) const {
+    char beside[kTwo] = {}, bytes[kTwo];
+    if (ADDEND != Addend::kNone) std::memcpy(beside, addend, static_cast<size_t>(n));
+    Sixteen(sums, at, beside, bytes);
+    std::memcpy(out, bytes, static_cast<size_t>(n));
+  }
+};
+
 template <Addend ADDEND, Between BETWEEN>
 void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
-  const Vectors between(f.rounding), result(f.result);
-  const __m128i zero = _mm_set1_epi16(static_cast<int16_t>(f.zero));
-  const bool is_unsigned = f.out_type == kUint8;
+  const ByteRows<ADDEND, BETWEEN> finish{f};
   for (int64_t i = 0; i < rows.count; ++i) {
     const int32_t* sums = rows.sums + i * rows.pitch;
-    const char* addend = ADDEND == Addend::kNone ? nullptr : rows.addend + i * rows.out_pitch;
+    const char* addend = ADDEND == Addend::kNone ? rows.out : rows.addend + i * rows.out_pitch;
     char* out = rows.out + i * rows.out_pitch;
-    for (int64_t j = 0; j < n; j += kTwo) {
-      const int64_t some = std::min(kTwo, n - j);
-      char copied[kTwo];
-      const char* beside = ADDEND == Addend::kNone ? copied : addend + j;
-      if (ADDEND != Addend::kNone && some < kTwo) {
-        std::memcpy(copied, beside, static_cast<size_t>(some));
-        beside = copied;
-      }
-      const __m256i a = result.Whole(Values<ADDEND, BETWEEN>(f, between, sums + j, at + j, beside));
-      const __m256i b = result.Whole(Values<ADDEND, BETWEEN>(f, between, sums + j + 8, at + j + 8, beside + 8));
-      const __m256i mixed = _mm256_packs_epi32(a, b);
-      const __m256i whole = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
-      const __m128i low = _mm_add_epi16(_mm256_castsi256_si128(whole), zero),
-                    high = _mm_add_epi16(_mm256_extracti128_si256(whole, 1), zero);
-      const __m128i bytes = is_unsigned ? _mm_packus_epi16(low, high) : _mm_packs_epi16(low, high);
-      if (some == kTwo) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j), bytes);
-      } else {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(copied), bytes);
-        std::memcpy(out + j, copied, static_cast<size_t>(some));
-      }
-    }
+    int64_t j = 0;
+    for (; j + 2 * kTwo <= n; j += 2 * kTwo) finish.ThirtyTwo(sums + j, at + j, addend + j, out + j);
+    if (j + kTwo <= n) finish.Sixteen(sums + j, at + j, addend + j, out + j), j += kTwo;
+    if (j < n) finish.Some(sums + j, at + j, n - j, addend + j, out + j);
   }
 }
 

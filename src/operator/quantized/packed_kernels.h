@@ -41,8 +41,8 @@ struct SumsFinish {
 
 /*
  * WidenLess: x - zero. WideProducts: sums[i * pitch + j] = sum over 2 * pairs numbers of a[i *
- * a_pitch + k] * B(k, j) for all columns j of `panels` panels, exact where the sum fits into 32
- * bits. SumWide: of n numbers.
+ * a_pitch + k] * B(k, j), exact where the sum fits into 32 bits; of sums there are whole panels, in
+ * which what is no column is anything. SumWide: of n numbers.
  *
  * DepthwiseBytes: sums[c] = start[c] + sum over taps of taps[t][c] * B(t, c), for B (taps,
  * channels) in panels of 16 bits; there are 2 * pairs taps. Of sums and start there are whole
@@ -55,7 +55,7 @@ struct SumsFinish {
  * `out_pitch` elements. `addend` (null: none) lies as `out` does, and may be it.
  */
 MXNET_CPU_DECLARE(void WidenLess(const void* x, bool is_unsigned, int zero, int64_t n, int16_t* out);
-                  void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t panels,
+                  void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs, const int8_t* packed, int64_t columns,
                                     int32_t* sums, int64_t pitch);
                   int32_t SumWide(const int16_t* x, int64_t n);
                   void DepthwiseBytes(const void* const* taps, int64_t pairs, bool is_unsigned, const int16_t* packed, const int32_t* start,

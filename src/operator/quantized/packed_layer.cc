@@ -4,15 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "base/ran.h"
 #include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/packed_depthwise.h"
+#include "operator/quantized/packed_winograd.h"
 #include "operator/quantized/quantized.h"
 
 namespace mxnet {
@@ -21,34 +23,13 @@ namespace {
 
 constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a block of rows
 constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
-constexpr int64_t kTogether = 4;                    // panels whose sums are finished together
-constexpr int64_t kColumns = kTogether * kWideColumns;
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
-constexpr int64_t kPlaces = 8;               // whose sums over single channels are finished together
-
-/* A layer whose images and result have their channels beside each other. */
-struct Layer {
-  const nn::ConvDims& d;
-  const char* src = nullptr;
-  bool is_unsigned = false, depthwise = false, weights_last = false;
-  int src_zero = 0;
-  int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
-  int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows
-  explicit Layer(const nn::ConvDims& dims) : d(dims) {}
-  const int8_t* packed = nullptr;
-  SumsFinish finish;
-  const int32_t* zeros = nullptr;  // of the filters; null: 0
-  const char* addend = nullptr;
-  char* dst = nullptr;
-  int64_t size = 1;  // of an element of the result
-  int64_t GroupBytes() const { return panels * WidePanelBytes(deep); }
-};
 
 // ---- packing
 
 /* Filters of a group into its panels. Windows: their places, and the channels of each. */
-void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
+void PackGroup(const PackedJob& l, const int8_t* weights, int8_t* to) {
   const int64_t places = l.d.KernelSize();
   std::memset(to, 0, static_cast<size_t>(l.GroupBytes()));
   for (int64_t f = 0; f < l.filters; ++f) {
@@ -61,7 +42,7 @@ void PackGroup(const Layer& l, const int8_t* weights, int8_t* to) {
   }
 }
 
-const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
+const int8_t* Packed(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x62797465;
   const void* weights = call.layer.weight.ptr;
   const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
@@ -71,6 +52,25 @@ const int8_t* Packed(KernelArgs& args, const PackedCall& call, const Layer& l) {
         PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
     });
   }));
+}
+
+/* For Depthwise of windows of nine. */
+const int8_t* PackedNines(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  constexpr uint64_t kForm = 0x6e696e65;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int8_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm, (NineWeights(l.d.channels) + 1) / 2,
+                      [&](float* to) { PackNines(l.d.channels, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
+}
+
+/* For WinogradProducts. */
+const int16_t* Transformed(KernelArgs& args, const PackedCall& call, const PackedJob& l, const nn::WinogradDims& d) {
+  constexpr uint64_t kForm = 0x77696e6f;
+  const int64_t words = (WinogradWeights(d) + 1) / 2;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int16_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm + static_cast<uint64_t>(d.points), words,
+                      [&](float* to) { TransformWeights(l, d, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
 }
 
 // ---- what becomes of the sums
@@ -116,17 +116,10 @@ SumsFinish FinishOf(KernelArgs& args, const PackedCall& call) {
   return f;
 }
 
-/* `count` rows from `row` on. */
-void Finish(const Layer& l, const int32_t* sums, int64_t pitch, int64_t row, int64_t count, int64_t filter, int64_t n) {
-  const int64_t at = (row * l.d.filters + filter) * l.size;
-  MXNET_CPU_CALL(FinishSums)
-  (l.finish, count, sums, pitch, filter, n, l.addend ? l.addend + at : nullptr, l.dst + at, l.d.filters);
-}
-
 // ---- windows as rows
 
 /* Places [first, first + count) of a line of the image, of which those outside are zeros. */
-void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count, int16_t* to) {
+void WidenPlaces(const PackedJob& l, const char* line, int64_t first, int64_t count, int16_t* to) {
   const int64_t c = l.d.channels, before = std::min(count, std::max<int64_t>(0, -first)),
                 end = std::max(before, std::min(count, l.d.in[2] - first));
   std::fill_n(to, before * c, int16_t{0});
@@ -135,7 +128,7 @@ void WidenPlaces(const Layer& l, const char* line, int64_t first, int64_t count,
 }
 
 /* What a window from place `first` on sees of a line. */
-void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
+void WindowLine(const PackedJob& l, const char* line, int64_t first, int64_t channel, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (d.groups == 1 && d.dilate[2] == 1) return WidenPlaces(l, line, first, d.kernel[2], to);
   for (int64_t k = 0; k < d.kernel[2]; ++k, to += l.per_group) {
@@ -150,7 +143,7 @@ void WindowLine(const Layer& l, const char* line, int64_t first, int64_t channel
 /* f(line of the image, or null where it is outside) for each line that the windows of these places
  * see. */
 template <typename F>
-void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) {
+void ForLines(const PackedJob& l, const char* image, const int64_t (&at)[3], F&& f) {
   const nn::ConvDims& d = l.d;
   for (int64_t i = 0; i < d.kernel[0]; ++i)
     for (int64_t j = 0; j < d.kernel[1]; ++j) {
@@ -161,7 +154,7 @@ void ForLines(const Layer& l, const char* image, const int64_t (&at)[3], F&& f) 
 }
 
 /* Windows of `count` places of a line of the result, from `at` on. */
-void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
+void WindowsOfLine(const PackedJob& l, const char* image, const int64_t (&at)[3], int64_t count, int64_t channel, int16_t* to) {
   const int64_t width = l.d.kernel[2] * l.per_group;
   for (int64_t x = 0; x < count; ++x, to += l.pitch) {
     int16_t* part = to;
@@ -178,16 +171,16 @@ void WindowsOfLine(const Layer& l, const char* image, const int64_t (&at)[3], in
 
 // Windows of few numbers of a line are copied from lines that are widened once.
 
-bool SharesLines(const Layer& l) {
+bool SharesLines(const PackedJob& l) {
   return l.d.groups == 1 && l.d.dilate[2] == 1 && l.d.kernel[2] > 1 && l.d.kernel[2] * l.per_group <= kSmall;
 }
-int64_t LineRoom(const Layer& l) {  // numbers of the widened lines
+int64_t LineRoom(const PackedJob& l) {  // numbers of the widened lines
   const nn::ConvDims& d = l.d;
   return SharesLines(l) ? d.kernel[0] * d.kernel[1] * ((d.out[2] - 1) * d.stride[2] + d.kernel[2]) * l.per_group + kCopied : 0;
 }
 
 /* As above. Behind the last row there is room for kCopied numbers. */
-void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
+void WindowsOfWidened(const PackedJob& l, const char* image, const int64_t (&at)[3], int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   const int64_t width = d.kernel[2] * l.per_group, step = d.stride[2] * l.per_group, places = (count - 1) * d.stride[2] + d.kernel[2];
   int16_t* next = lines;
@@ -208,7 +201,7 @@ void WindowsOfWidened(const Layer& l, const char* image, const int64_t (&at)[3],
 }
 
 /* Are the windows the places as they lie? */
-bool LieAsRows(const Layer& l) {
+bool LieAsRows(const PackedJob& l) {
   const nn::ConvDims& d = l.d;
   for (int i = 0; i < 3; ++i)
     if (d.kernel[i] != 1 || d.stride[i] != 1 || d.pad[i] != 0 || d.in[i] != d.out[i]) return false;
@@ -216,7 +209,7 @@ bool LieAsRows(const Layer& l) {
 }
 
 /* Windows of places [begin, begin + count) of the results of all images. */
-void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
+void WindowRows(const PackedJob& l, int64_t group, int64_t begin, int64_t count, int16_t* lines, int16_t* to) {
   const nn::ConvDims& d = l.d;
   if (LieAsRows(l)) {
     MXNET_CPU_CALL(WidenLess)(l.src + begin * l.deep, l.is_unsigned, l.src_zero, count * l.deep, to);
@@ -242,7 +235,7 @@ void WindowRows(const Layer& l, int64_t group, int64_t begin, int64_t count, int
 struct Tasks {
   int threads;
   int64_t rows, blocks, shares, count;
-  explicit Tasks(const Layer& l) {
+  explicit Tasks(const PackedJob& l) {
     rows = l.d.batch * l.d.OutSize();
     threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.deep));
     const int64_t most = std::min(kMostRows, std::max(kLeastRows, kRoom / l.pitch));
@@ -262,7 +255,7 @@ struct Room {
   int32_t* row_sums;
 };
 
-void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
+void Task(const PackedJob& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t share = task % tasks.shares, block = task / tasks.shares % tasks.blocks, group = task / tasks.shares / tasks.blocks;
   const int64_t begin = tasks.rows * block / tasks.blocks, count = tasks.rows * (block + 1) / tasks.blocks - begin;
   WindowRows(l, group, begin, count, room.lines, room.wide);
@@ -271,93 +264,29 @@ void Task(const Layer& l, const Tasks& tasks, int64_t task, const Room& room) {
   const int64_t together = (l.panels + kTogether - 1) / kTogether;
   const int64_t last = std::min(l.panels, together * (share + 1) / tasks.shares * kTogether);
   for (int64_t p = together * share / tasks.shares * kTogether; p < last; p += kTogether) {
-    MXNET_CPU_CALL(WideProducts)
-    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), std::min(kTogether, last - p),
-     room.sums, kColumns);
     const int64_t first = p * kWideColumns, n = std::min(kColumns, l.filters - first);
+    MXNET_CPU_CALL(WideProducts)
+    (room.wide, count, l.pitch, l.pairs, l.packed + group * l.GroupBytes() + p * WidePanelBytes(l.deep), n, room.sums, kColumns);
     if (l.zeros) MXNET_CPU_CALL(TakeZeros)(count, room.row_sums, l.zeros + group * l.filters + first, n, room.sums, kColumns);
-    Finish(l, room.sums, kColumns, begin, count, group * l.filters + first, n);
+    l.Finish(room.sums, kColumns, begin, count, group * l.filters + first, n);
   }
 }
 
-void Products(KernelArgs& args, const Layer& l) {
+void Products(KernelArgs& args, const PackedJob& l) {
   Ran("packed GEMM of bytes");
   const Tasks tasks(l);
   const int64_t rows = RoundUp(tasks.MostRows(), 16), threads = tasks.threads;
   const int64_t wide = RoundUp(rows * l.pitch + kCopied, 32), lines = RoundUp(LineRoom(l), 32);
   int16_t* widened = nn::Workspace<int16_t>(args, threads * (wide + lines));
   int32_t* sums = nn::Workspace<int32_t>(args, threads * rows * (kColumns + 1));
+  DividedItems items(tasks.threads, tasks.count);
   ParallelForThreads(tasks.threads, threads, [&](int64_t b, int64_t e) {
     for (int64_t id = b; id < e; ++id) {
       int16_t* own = widened + id * (wide + lines);
       int32_t* own_sums = sums + id * rows * (kColumns + 1);
       const Room room{own, own + wide, own_sums, own_sums + rows * kColumns};
-      for (int64_t t = tasks.count * id / threads; t < tasks.count * (id + 1) / threads; ++t) Task(l, tasks, t, room);
+      for (int64_t t; items.Next(id, &t);) Task(l, tasks, t, room);
     }
-  });
-}
-
-// ---- windows of single channels
-
-struct DepthwiseRoom {
-  std::vector<const void*> taps;
-  std::vector<int32_t> sums;
-};
-
-/* Where the channels of each place of a window lie. `outside`: the channels of a place that is no
- * part of the image, which are all the zero point. */
-void PointTaps(const Layer& l, const char* image, const int64_t (&at)[3], const char* outside, const void** taps) {
-  const nn::ConvDims& d = l.d;
-  for (int64_t i = 0; i < d.kernel[0]; ++i)
-    for (int64_t j = 0; j < d.kernel[1]; ++j) {
-      const int64_t z = at[0] * d.stride[0] - d.pad[0] + i * d.dilate[0], y = at[1] * d.stride[1] - d.pad[1] + j * d.dilate[1];
-      const bool inside = z >= 0 && z < d.in[0] && y >= 0 && y < d.in[1];
-      const char* from = image + (z * d.in[1] + y) * d.in[2] * d.channels;
-      int64_t x = at[2] * d.stride[2] - d.pad[2];
-      for (int64_t k = 0; k < d.kernel[2]; ++k, x += d.dilate[2])
-        *taps++ = inside && x >= 0 && x < d.in[2] ? from + x * d.channels : outside;
-    }
-  if (l.deep % 2) *taps = outside;
-}
-
-/* A line of places of the result. */
-void DepthwiseLine(const Layer& l, int64_t line, const char* outside, const int16_t* weights, const int32_t* start, DepthwiseRoom* room) {
-  const nn::ConvDims& d = l.d;
-  const char* image = l.src + line / (d.out[0] * d.out[1]) * d.InSize() * d.channels;
-  int64_t at[3] = {line / d.out[1] % d.out[0], line % d.out[1], 0};
-  const void** taps = room->taps.data();
-  const int64_t pitch = l.panels * kWideColumns;
-  const int64_t step = d.stride[2] * d.channels, before = (d.pad[2] + d.stride[2] - 1) / d.stride[2];
-  for (; at[2] < d.out[2]; ++at[2]) {
-    // Behind the first window that is within the line, and as long as they are, all taps move on.
-    if (at[2] > before && at[2] * d.stride[2] - d.pad[2] + (d.kernel[2] - 1) * d.dilate[2] < d.in[2]) {
-      for (int64_t t = 0; t < l.deep; ++t)
-        if (taps[t] != outside) taps[t] = static_cast<const char*>(taps[t]) + step;
-    } else {
-      PointTaps(l, image, at, outside, taps);
-    }
-    const int64_t waiting = at[2] % kPlaces;
-    MXNET_CPU_CALL(DepthwiseBytes)(taps, l.pairs, l.is_unsigned, weights, start, d.channels, room->sums.data() + waiting * pitch);
-    if (waiting + 1 == kPlaces || at[2] + 1 == d.out[2])
-      Finish(l, room->sums.data(), pitch, line * d.out[2] + at[2] - waiting, waiting + 1, 0, d.channels);
-  }
-}
-
-void Depthwise(KernelArgs& args, const Layer& l) {
-  Ran("depthwise of bytes");
-  const nn::ConvDims& d = l.d;
-  char* outside = nn::Workspace<char>(args, d.channels);
-  std::memset(outside, l.src_zero, static_cast<size_t>(d.channels));
-  int32_t* start = nn::Workspace<int32_t>(args, l.panels * kWideColumns);
-  std::fill_n(start, l.panels * kWideColumns, 0);
-  for (int64_t i = 0; i < l.GroupBytes() && l.src_zero != 0; ++i)
-    start[i / (l.pairs * 2 * kWideColumns) * kWideColumns + i / 2 % kWideColumns] -= l.src_zero * l.packed[i];
-  int16_t* weights = nn::Workspace<int16_t>(args, l.GroupBytes());
-  MXNET_CPU_CALL(WidenLess)(l.packed, false, 0, l.GroupBytes(), weights);
-  ParallelFor(d.batch * d.out[0] * d.out[1], std::max<int64_t>(1, 200000 / (d.out[2] * d.channels * l.deep)), [&](int64_t b, int64_t e) {
-    DepthwiseRoom room{std::vector<const void*>(static_cast<size_t>(2 * l.pairs)),
-                       std::vector<int32_t>(static_cast<size_t>(kPlaces * l.panels * kWideColumns))};
-    for (int64_t line = b; line < e; ++line) DepthwiseLine(l, line, outside, weights, start, &room);
   });
 }
 
@@ -379,13 +308,13 @@ bool Takes(const PackedCall& call, int64_t deep) {
   return deep > 0 && deep <= (call.zeros.filters ? kMostDeep / 2 : kMostDeep) && zero >= limits.low && zero <= limits.high;
 }
 
-Layer LayerOf(const PackedCall& call) {
+PackedJob JobOf(const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
   const bool depthwise =
       d.groups == d.channels && d.filters == d.channels && d.channels >= kWideColumns && d.KernelSize() <= kMostTaps && !call.zeros.filters;
   const int64_t groups = depthwise ? 1 : d.groups, per_group = d.channels / d.groups, deep = per_group * d.KernelSize();
-  Layer l(d);
+  PackedJob l(d);
   l.src = static_cast<const char*>(layer.src.ptr), l.is_unsigned = layer.src_type == kUint8, l.src_zero = layer.src_zero;
   l.weights_last = layer.weight.channels_last;
   l.depthwise = depthwise, l.groups = groups, l.per_group = per_group, l.filters = d.filters / groups, l.deep = deep;
@@ -408,9 +337,12 @@ void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
-  Layer l = LayerOf(call);
+  PackedJob l = JobOf(call);
   if (!Takes(call, l.deep)) return false;
-  l.packed = Packed(args, call, l);
+  nn::WinogradDims tiles;
+  const bool winograd = !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
+  const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
+  if (!winograd) l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);
   if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
@@ -426,7 +358,10 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
     Reorder(call.addend, false, l.dst, d, d.filters, d.OutSize(), l.size);
     l.addend = l.dst;
   }
-  l.depthwise ? Depthwise(args, l) : Products(args, l);
+  if (winograd)
+    WinogradProducts(args, l, tiles, transformed);
+  else
+    l.depthwise ? Depthwise(args, l) : Products(args, l);
   if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);
   return true;
 }

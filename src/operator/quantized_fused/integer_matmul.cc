@@ -81,7 +81,7 @@ void Packed(const MatMulCall& call, const SumsFinish& finish, const int32_t* zer
       if (k % 2) wide[k] = 0;
       if (call.b_zero) room.row_sums[i] = MXNET_CPU_CALL(SumWide)(wide, k);
     }
-    MXNET_CPU_CALL(WideProducts)(room.wide, some, pitch, WidePairs(k), room.packed, WidePanels(n), room.sums, across);
+    MXNET_CPU_CALL(WideProducts)(room.wide, some, pitch, WidePairs(k), room.packed, n, room.sums, across);
     if (call.b_zero) MXNET_CPU_CALL(TakeZeros)(some, room.row_sums, zeros, n, room.sums, across);
     MXNET_CPU_CALL(FinishSums)(finish, some, room.sums, across, 0, n, nullptr, static_cast<char*>(call.to) + row * n * size, n);
   }

@@ -193,7 +193,8 @@ def test_concatenation_of_long_rows(sizes):
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "float64"])
 def test_transposes_of_all_sizes(dtype):
-    for rows, columns in [(1, 9), (7, 8), (8, 7), (8, 8), (9, 17), (16, 33), (31, 64), (65, 63), (64, 130), (200, 129)]:
+    for rows, columns in [(1, 9), (7, 8), (8, 7), (8, 8), (9, 17), (16, 33), (31, 64), (65, 63), (64, 130), (200, 129), (2, 65),
+                          (3, 63), (3, 9000), (4, 4097)]:
         x = onp.arange(2 * rows * columns).reshape(2, rows, columns).astype(dtype)
         assert onp.array_equal(np.transpose(given(x), (0, 2, 1)).asnumpy(), x.transpose(0, 2, 1)), (rows, columns)
         assert onp.array_equal(np.transpose(given(x), (2, 0, 1)).asnumpy(), x.transpose(2, 0, 1)), (rows, columns)

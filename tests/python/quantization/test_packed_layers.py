@@ -109,8 +109,8 @@ def attributes(case):
     return dict(found, with_addend="addend" in case)
 
 
-def run(op, rng, case, x, w, zero, y, **layer):
-    """The operator's result and what it must be."""
+def run(op, rng, case, x, w, zero, y, ran=None, **layer):
+    """The operator's result is what it must be. `ran`: what computed it."""
     filters = w.shape[0]
     scale = (2e-4 * (0.5 + rng.random(filters if rng.random() < 0.7 else 1))).astype("float32")
     bias = rng.normal(size=filters).astype("float32")
@@ -126,9 +126,12 @@ def run(op, rng, case, x, w, zero, y, **layer):
     arrays = {n: mx.nd.array(v, dtype=v.dtype) for n, v in inputs.items()}
     symbol = getattr(mx.sym._internal, op)(**{n: mx.sym.var(n) for n in names}, num_filter=filters, **layer, **attributes(case),
                                            with_weight_zero="weight_zero" in inputs)
-    got = symbol.bind(mx.cpu(), arrays, grad_req="null").forward()[0].asnumpy()
+    executor = symbol.bind(mx.cpu(), arrays, grad_req="null")
+    got = executor.forward()[0].asnumpy()
     np.testing.assert_array_equal(got, expected(y, case, scale, bias, addend), err_msg=f"{case} {layer}")
-    return got
+    if ran is not None:
+        nodes = executor.explain(runs=1).plan["nodes"]
+        assert [n["ran"][0]["implementation"] for n in nodes if n["op"] == op] == [ran]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -179,6 +182,100 @@ def test_products_of_two_arrays(seed):
     np.testing.assert_array_equal(got, expected(y, case, np.array([scale]), np.zeros(1, "float32"), None), err_msg=str(case))
 
 
+WINOGRAD = "Winograd F({0}x{0}, 3x3) of bytes"
+TILES = [   # channels, filters, image, pad, pad behind, tile
+    (16, 16, (14, 14), (1, 1), (1, 1), 4), (33, 47, (9, 21), (1, 0), (0, 2), 4), (70, 19, (3, 50), (1, 1), (1, 1), 4),
+    (64, 70, (4, 4), (1, 1), (1, 1), 2), (65, 130, (1, 2), (2, 2), (3, 2), 2), (40, 40, (2, 3), (7, 5), (4, 9), 4),
+    (24, 24, (31, 7), (0, 0), (0, 0), 4), (129, 100, (4, 3), (1, 1), (1, 1), 2)]
+
+
+@pytest.mark.parametrize("channels, filters, image, pad, pad_end, tile", TILES)
+def test_winograd(channels, filters, image, pad, pad_end, tile):
+    """Tiles at the edges, pads longer than the window, what follows in all forms."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        case = draw(rng, channels * 9)
+        x = bytes_of(rng, case["data"], (1 + seed % 2, channels, *image))
+        w = bytes_of(rng, "int8", (filters, channels, 3, 3))
+        zero = (*INTEGERS[case["data"]], zero_of(rng, case["data"]))[seed % 3]
+        y = sums(x, zero, w, 1, (1, 1), (1, 1), pad, pad_end)
+        run("_integer_convolution", rng, case, x, w, zero, y, WINOGRAD.format(tile) if len(x) == 1 else None, kernel=(3, 3), pad=pad,
+            pad_end=pad_end)
+
+
+@pytest.mark.parametrize("size, tile", [(12, 4), (2, 2)])
+def test_winograd_of_extremes(size, tile):
+    """The largest numbers of 16 bits that transforms give, and sums that exceed 32 bits on the
+    way."""
+    rng = np.random.default_rng(size)
+    signs = [rng.choice([0, 1], (48, 3, 3)), np.ones((48, 3, 3), "int64"), np.indices((48, 3, 3)).sum(0) % 2]
+    for dtype, (low, high) in INTEGERS.items():
+        for zero in (low, high):
+            for sign in signs:
+                w = np.where(sign, 127, -128)[None].repeat(32, 0).astype("int8")
+                plain = np.where(rng.random((48, size, size)) < 0.5, low, high)
+                against = np.where(np.resize(w[0] > 0, (48, size, size)), high, low)
+                x = np.stack([plain, against, np.full_like(plain, low + high - zero)]).astype(dtype)
+                y = sums(x, zero, w, 1, (1, 1), (1, 1), (1, 1), (1, 1))
+                run("_integer_convolution", rng, {"data": dtype, "out_type": "int32"}, x, w, zero, y, WINOGRAD.format(tile), kernel=(3, 3),
+                    pad=(1, 1), pad_end=(1, 1))
+
+
+@pytest.mark.parametrize("channels, ran", [(1827, WINOGRAD.format(2)), (1828, "packed GEMM of bytes")])
+def test_winograd_up_to_its_largest_sums(channels, ran):
+    """2^29: what is beyond has no tiles."""
+    x, w = np.full((1, channels, 4, 4), 255, "uint8"), np.full((16, channels, 3, 3), -128, "int8")
+    y = sums(x, 0, w, 1, (1, 1), (1, 1), (1, 1), (1, 1))
+    assert (y.min() > -2**29) == (channels == 1827)
+    run("_integer_convolution", np.random.default_rng(0), {"data": "uint8", "out_type": "int32"}, x, w, 0, y, ran, kernel=(3, 3),
+        pad=(1, 1), pad_end=(1, 1))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_winograd_of_weights_whose_channels_are_last(dtype):
+    rng = np.random.default_rng(8)
+    x, w = bytes_of(rng, dtype, (2, 21, 13, 10)), bytes_of(rng, "int8", (50, 21, 3, 3))
+    y = sums(x, 0, w, 1, (1, 1), (1, 1), (1, 1), (1, 1))
+    arrays = {"data": mx.nd.array(x.transpose(0, 2, 3, 1), dtype=dtype), "weight": mx.nd.array(w.transpose(0, 2, 3, 1), dtype="int8")}
+    arrays.update({f"{end}_{of}": mx.nd.array([1]) for of in arrays for end in ("min", "max")})
+    conv = mx.sym.contrib.quantized_conv(**{n: mx.sym.var(n) for n in arrays}, kernel=(3, 3), pad=(1, 1), num_filter=50, no_bias=True,
+                                         layout="NHWC")
+    executor = conv.bind(mx.cpu(), arrays, grad_req="null")
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), y.transpose(0, 2, 3, 1))
+    ran = [n["ran"][0]["implementation"] for n in executor.explain(runs=1).plan["nodes"] if "quantized_conv" in n["op"]]
+    assert ran == [WINOGRAD.format(4)]
+
+
+def test_winograd_is_switched_off():
+    rng = np.random.default_rng(5)
+    x, w = bytes_of(rng, "uint8", (1, 32, 14, 14)), bytes_of(rng, "int8", (32, 32, 3, 3))
+    y = sums(x, 3, w, 1, (1, 1), (1, 1), (1, 1), (1, 1))
+    mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "0")
+    try:
+        run("_integer_convolution", rng, draw(rng, 288), x, w, 3, y, "packed GEMM of bytes", kernel=(3, 3), pad=(1, 1), pad_end=(1, 1))
+    finally:
+        mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "1")
+
+
+NINES = [(8, 1, 1), (8, 2, 2), (72, 7, 1), (960, 7, 1), (24, 70, 1), (136, 131, 2), (16, 20, 3)]   # channels, width, stride
+
+
+@pytest.mark.parametrize("channels, width, stride", NINES)
+def test_windows_of_nine(channels, width, stride):
+    """Lines shorter than a window, and longer than those that are computed together."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        case = draw(rng, 9)
+        pad = (1, seed % 3)
+        x = bytes_of(rng, case["data"], (2, channels, 5, width))
+        w = bytes_of(rng, "int8", (channels, 1, 3, 3))
+        zero = zero_of(rng, case["data"])
+        layer = {"stride": (stride, stride), "dilate": (1, 1 + seed // 3), "pad": pad, "pad_end": (1, 4)}
+        y = sums(x, zero, w, channels, layer["stride"], layer["dilate"], pad, layer["pad_end"])
+        run("_integer_convolution", rng, case, x, w, zero, y, None if channels < 16 else "depthwise of bytes", kernel=(3, 3),
+            num_group=channels, **layer)
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_layers_that_threads_share(groups):
     rng = np.random.default_rng(groups)
@@ -220,9 +317,10 @@ def test_other_instructions(level):
 
 def test_what_ran():
     names = ("data", "weight", "scale", "zero", "bias")
-    for groups, implementation in ((1, "packed GEMM of bytes"), (32, "depthwise of bytes")):
-        out = mx.sym._internal._integer_convolution(*(mx.sym.var(n) for n in names), kernel=(3, 3), num_filter=32, num_group=groups)
-        arrays = [mx.nd.zeros((1, 32, 8, 8), dtype="int8"), mx.nd.zeros((32, 32 // groups, 3, 3), dtype="int8"), mx.nd.ones(1),
+    for kernel, groups, implementation in ((2, 1, "packed GEMM of bytes"), (3, 32, "depthwise of bytes"), (3, 1, WINOGRAD.format(4))):
+        out = mx.sym._internal._integer_convolution(*(mx.sym.var(n) for n in names), kernel=(kernel, kernel), num_filter=32,
+                                                    num_group=groups)
+        arrays = [mx.nd.zeros((1, 32, 12, 12), dtype="int8"), mx.nd.zeros((32, 32 // groups, kernel, kernel), dtype="int8"), mx.nd.ones(1),
                   mx.nd.zeros(1, dtype="int8"), mx.nd.zeros(32)]
         executor = out.bind(mx.cpu(), dict(zip(names, arrays)), grad_req="null")
         executor.forward()

@@ -10,6 +10,7 @@
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"
+#include "operator/nn/cpu_gemm/winograd_blocks.h"
 
 namespace mxnet {
 
@@ -18,14 +19,6 @@ MXNET_CPU_DECLARE(MXNET_WINOGRAD_KERNELS)
 namespace nn {
 namespace {
 
-constexpr int64_t kBlock = 24;    // tiles transformed, multiplied and transformed back by one thread while they are in its cache
-constexpr int64_t kFilters = 64;  // filters whose products are transformed back together
-constexpr int64_t kSharedBytes =
-    10 << 20;  // of tiles that threads share when weights are what has to be read most; in the last-level cache
-constexpr int64_t kCopyBytes = 768 << 10, kMostCopies = 8;  // of tiles that each thread transforms for itself
-constexpr int64_t kSharedBlock = 60;                        // of these, tiles multiplied and transformed back at a time
-constexpr int64_t kSharedFilters = 32;
-constexpr int64_t kLargeBytes = 4 << 20;     // weights that do not stay in a cache until they are wanted again
 constexpr int64_t kGradientBytes = 8 << 20;  // of tiles that a weight gradient sums at a time
 constexpr int64_t kGap = 16;                 // floats between tiles: powers of two would fall into the same sets of the cache
 
@@ -69,7 +62,7 @@ bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFil
 }
 
 void WinogradKeepCompact(int bytes, WinogradDims* dims) {
-  if (PlainBytes(*dims) > kLargeBytes) dims->weight_bytes = bytes;
+  if (PlainBytes(*dims) > winograd_blocks::kLargeBytes) dims->weight_bytes = bytes;
 }
 
 int64_t WinogradWeightSize(const WinogradDims& d) { return Panels(d) * d.Points() * MXNET_CPU_CALL(WinogradChunk)(d); }
@@ -105,116 +98,33 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
 
 namespace {
 
-/* The products of transformed tiles [begin, end), in v, with panels [p, stop) of the weights,
- * `step` at a time, and their way back to pixels. */
-struct Products {
+/* A convolution for winograd_blocks.h. */
+struct Job {
   const WinogradDims& d;
-  const WinogradGeometry g;
-  const float* u;
+  const float *x, *u;
   const WinogradEpilogue& e;
   float* y;
-  void operator()(const WinogradPart& v, int64_t begin, int64_t end, int64_t p, int64_t stop, int64_t step, float* buffer) const {
-    const WinogradPart m = Part(buffer, d, step * g.panel);
-    for (; p < stop; p += step) {
-      const int64_t next = std::min(stop, p + step);
-      MXNET_CPU_CALL(WinogradGemms)(d, v, end - begin, u, p, next, m);
-      MXNET_CPU_CALL(WinogradOutput)(d, m, begin, end, p * g.panel, std::min(d.k, next * g.panel), e, y);
-    }
+  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
+  const int64_t channels = RoundUp(d.c, g.lanes), tiles = d.Tiles(), filters = d.k, panels = Panels(d), panel = g.panel, rows = g.rows,
+                weight_bytes = PlainBytes(d);
+  int64_t TileBytes() const { return (d.Points() * channels + kGap) * static_cast<int64_t>(sizeof(float)); }
+  int64_t ProductBytes(int64_t of, int64_t count) const { return PartSize(d, of * panel, count) * static_cast<int64_t>(sizeof(float)); }
+  void Input(int64_t begin, int64_t end, char* v) const {
+    MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, Part(reinterpret_cast<float*>(v), d, channels));
+  }
+  void Products(const char* tile, int64_t begin, int64_t end, int64_t p, int64_t stop, char* buffer) const {
+    const WinogradPart v = Part(reinterpret_cast<float*>(const_cast<char*>(tile)), d, channels),
+                       m = Part(reinterpret_cast<float*>(buffer), d, (stop - p) * panel);
+    MXNET_CPU_CALL(WinogradGemms)(d, v, end - begin, u, p, stop, m);
+    MXNET_CPU_CALL(WinogradOutput)(d, m, begin, end, p * panel, std::min(d.k, stop * panel), e, y);
   }
 };
-
-// Small weights: read once per block of tiles of each thread, which then need not come from another
-// core's cache.
-void RunByTiles(const Products& products, const float* x, int threads, int64_t block, const std::function<void*(size_t)>& workspace) {
-  const WinogradDims& d = products.d;
-  const WinogradGeometry& g = products.g;
-  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
-  const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
-  const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
-  float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
-  const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);  // of nearly equal size
-  DividedItems items(threads, blocks);
-  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
-    for (int64_t id = first; id < last; ++id) {
-      float* own = buffers + id * (v_size + m_size);
-      const WinogradPart v = Part(own, d, channels);
-      for (int64_t b; items.Next(id, &b);) {
-        const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
-        MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
-        products(v, begin, end, 0, panels, step, own + v_size);
-      }
-    }
-  });
-}
-
-// Large weights are read from far away: once per many tiles, each thread its own filters.
-void RunByFilters(const Products& products, const float* x, int threads, int64_t block, const std::function<void*(size_t)>& workspace) {
-  const WinogradDims& d = products.d;
-  const WinogradGeometry& g = products.g;
-  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
-  const int64_t step = std::max<int64_t>(1, std::min<int64_t>(kSharedFilters / g.panel, panels / threads));
-  const int64_t most = std::max(block, kSharedBytes / (4 * d.Points() * channels)), turns = RoundUp(tiles, most) / most;
-  const int64_t shared = std::min(tiles, RoundUp(RoundUp(tiles, turns) / turns, g.rows));
-  const int64_t parts = RoundUp(shared, kSharedBlock) / kSharedBlock,
-                part_tiles = std::min(shared, RoundUp(RoundUp(shared, parts) / parts, g.rows));
-  const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, part_tiles);
-  // Tiles that fit into a thread's cache are transformed by each thread: reading what another one
-  // wrote takes longer, above all where threads have no cache in common.
-  const int64_t copies = threads > 1 && threads <= kMostCopies && v_size * sizeof(float) <= kCopyBytes ? threads : 1;
-  float* buffers = static_cast<float*>(workspace((v_size * copies + m_size * threads) * sizeof(float)));
-  // Groups that do not go round are cut into parts of the tiles; not all of them, for each part
-  // reads the group's weights.
-  const int64_t groups = RoundUp(panels, step) / step, rest = groups < 8 * threads ? groups % threads : 0, whole = groups - rest,
-                cuts = rest ? threads / rest : 1;
-  for (int64_t begin = 0; begin < tiles; begin += shared) {
-    const int64_t count = std::min(shared, tiles - begin);
-    if (copies == 1) {
-      const WinogradPart v = Part(buffers, d, channels);
-      ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
-        MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
-      });
-    }
-    SharedItems items(threads);  // whole groups, then parts of one
-    for (int i = 0; i < threads; ++i)
-      items.Set(
-          i, Share(whole, threads, i + 1) - Share(whole, threads, i) + Share(rest * cuts, threads, i + 1) - Share(rest * cuts, threads, i));
-    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
-      for (int64_t id = first; id < last; ++id) {
-        const WinogradPart v = Part(buffers + (copies > 1 ? id * v_size : 0), d, channels);
-        if (copies > 1) MXNET_CPU_CALL(WinogradInput)(d, x, begin, begin + count, v);
-        const auto group = [&](int64_t index, int64_t from, int64_t stop) {
-          for (; from < stop; from += part_tiles) {
-            const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
-            const int64_t p = index * step;
-            products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step,
-                     buffers + v_size * copies + id * m_size);
-          }
-        };
-        int share;
-        for (int64_t item; items.Next(static_cast<int>(id), &share, &item);) {
-          const int64_t first_group = Share(whole, threads, share), groups_of = Share(whole, threads, share + 1) - first_group;
-          if (item < groups_of) {
-            group(first_group + item, 0, count);
-          } else {
-            const int64_t i = Share(rest * cuts, threads, share) + item - groups_of;
-            group(whole + i / cuts, Share(count, cuts, i % cuts), Share(count, cuts, i % cuts + 1));
-          }
-        }
-      }
-    });
-  }
-}
 
 }  // namespace
 
 void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y,
                  const std::function<void*(size_t)>& workspace) {
-  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
-  const int64_t tiles = d.Tiles(), block = RoundUp(kBlock, g.rows);
-  const int threads = OmpThreadsForFlops(Flops(d));
-  const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
-  const auto run = local && PlainBytes(d) <= kLargeBytes ? RunByTiles : RunByFilters;
-  run({d, g, u, e, y}, x, threads, block, workspace);
+  WinogradByBlocks(Job{d, x, u, e, y}, Flops(d), workspace);
 }
 
 void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f,

@@ -49,6 +49,17 @@ struct WinogradDims {
   int64_t Tiles() const { return batch * TilesH() * TilesW(); }
 };
 
+/* Where a tile begins: its image, its first row and column of the result. */
+struct WinogradTile {
+  int64_t n, y, x;
+  WinogradTile(const WinogradDims& d, int64_t tile) {
+    const int64_t tw = d.TilesW(), th = d.TilesH();
+    x = tile % tw * d.TileW();
+    y = tile / tw % th * d.TileH();
+    n = tile / (tw * th);
+  }
+};
+
 /* Strides of a weight (K, C, window_h, window_w) in elements; `rotated`: the window is read
  * backwards. */
 struct WinogradFilter {

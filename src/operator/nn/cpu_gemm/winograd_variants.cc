@@ -20,6 +20,7 @@ using nn::WinogradEpilogue;
 using nn::WinogradFilter;
 using nn::WinogradFilterGradient;
 using nn::WinogradPart;
+using nn::WinogradTile;
 
 constexpr int64_t kDepth = 256;  // channels summed in registers at a time: a panel of them stays in the first-level cache
 
@@ -65,16 +66,6 @@ void Weights(const WinogradDims& d, const WinogradFilter& f, int64_t begin, int6
   }
 }
 
-struct TileAt {
-  int64_t n, y, x;  // image, first output row and column
-  TileAt(const WinogradDims& d, int64_t tile) {
-    const int64_t tw = d.TilesW(), th = d.TilesH();
-    x = tile % tw * d.TileW();
-    y = tile / tw % th * d.TileH();
-    n = tile / (tw * th);
-  }
-};
-
 // One tile of some channels: rows [r0, r1) and columns [c0, c1) of it lie inside the data.
 template <typename H, typename W, bool kInside, typename LoadFn>
 inline __attribute__((always_inline)) void InputTile(const float* x, int64_t row, int64_t column, int r0, int r1, int c0, int c1,
@@ -101,7 +92,7 @@ template <typename H, typename W>
 void Input(const WinogradDims& d, const float* x, int64_t begin, int64_t end, const WinogradPart& v) {
   const int64_t column = d.c, row = d.w * d.c, whole = d.c - d.c % kLanes;
   for (int64_t t = begin; t < end; ++t) {
-    const TileAt at(d, t);
+    const WinogradTile at(d, t);
     const int64_t iy = at.y - d.pad_h, ix = at.x - d.pad_w;
     const auto clip = [](int64_t points, int64_t n) { return static_cast<int>(std::max<int64_t>(0, std::min(points, n))); };
     const int r0 = clip(H::kPoints, -iy), r1 = clip(H::kPoints, d.h - iy), c0 = clip(W::kPoints, -ix), c1 = clip(W::kPoints, d.w - ix);
@@ -229,7 +220,7 @@ template <typename H, typename W>
 void Gradient(const WinogradDims& d, const float* y, int64_t begin, int64_t end, const WinogradPart& w) {
   const int64_t filled = RoundUp(d.k, kPanel);
   for (int64_t t = begin; t < end; ++t) {
-    const TileAt at(d, t);
+    const WinogradTile at(d, t);
     const int rows = static_cast<int>(std::min<int64_t>(H::kTile, d.oh - at.y)),
               columns = static_cast<int>(std::min<int64_t>(W::kTile, d.ow - at.x));
     const float* from = y + ((at.n * d.oh + at.y) * d.ow + at.x) * d.k;
@@ -316,7 +307,7 @@ template <typename H, typename W>
 void Output(const WinogradDims& d, const WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end,
             const WinogradEpilogue& e, float* y) {
   for (int64_t t = begin; t < end; ++t) {
-    const TileAt at(d, t);
+    const WinogradTile at(d, t);
     const int rows = static_cast<int>(std::min<int64_t>(H::kTile, d.oh - at.y)),
               columns = static_cast<int>(std::min<int64_t>(W::kTile, d.ow - at.x));
     const int64_t origin = ((at.n * d.oh + at.y) * d.ow + at.x) * d.k;
