@@ -22,7 +22,8 @@ struct ByteLimits {
  * the same as int32. MultiplyBytes: products, exact. ProductsToBytes: products * scale, cut towards
  * zero. PositiveBytes: the larger of x and 0. AddToSums: sums + add, cut to int32. Extremes: the
  * least and the greatest of numbers that are no NaN; low and high are looked at first. LargestSum:
- * the largest magnitude. MaxBytes: the larger one of each pair.
+ * the largest magnitude. MaxBytes: the larger one of each pair; x may begin behind `greatest` in
+ * the same array.
  */
 MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
                   void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);

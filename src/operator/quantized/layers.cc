@@ -2,6 +2,7 @@
 #include "operator/quantized/layers.h"
 
 #include <cstring>
+#include <vector>
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
@@ -197,7 +198,8 @@ void AveragesOnHost(KernelArgs& args) {
   });
 }
 
-/* Maxima of images channels last: the places of a window are rows. False: not of this kind. */
+/* Maxima of images channels last: first of the rows of a window, then of their places. False: not
+ * of this kind. */
 bool MaximaOfRows(KernelArgs& args) {
   const auto& p = args.param<nn::PoolingParam>();
   const TBlob &x = args.in[0], &out = args.out[0];
@@ -206,19 +208,22 @@ bool MaximaOfRows(KernelArgs& args) {
   const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], rows = out.shape[2], columns = out.shape[3];
   const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
   const int64_t down = at(p.stride, 0, 1), across = at(p.stride, 1, 1), above = at(p.pad, 0, 0), left = at(p.pad, 1, 0);
-  const int least = out.dtype == kUint8 ? 0 : -128;
-  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, columns * channels)), [&](int64_t b, int64_t e) {
+  const int64_t places = (columns - 1) * across + p.kernel[1];  // that windows see, what lies beside the image among them
+  const int64_t inside = std::max<int64_t>(0, std::min(width, places - left));
+  const bool is_unsigned = out.dtype == kUint8;
+  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, places * channels)), [&](int64_t b, int64_t e) {
+    std::vector<char> line(static_cast<size_t>(places * channels));
     for (int64_t i = b; i < e; ++i) {
       const char* image = x.data<char>() + i / rows * channels * height * width;
       const int64_t top = i % rows * down - above;
-      for (int64_t j = 0; j < columns; ++j) {
-        char* to = out.data<char>() + (i * columns + j) * channels;
-        const int64_t from = j * across - left;
-        std::memset(to, least, static_cast<size_t>(channels));
-        for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
-          for (int64_t w = std::max<int64_t>(0, from); w < std::min(width, from + p.kernel[1]); ++w)
-            MXNET_CPU_CALL(MaxBytes)(image + (h * width + w) * channels, out.dtype == kUint8, channels, to);
-      }
+      std::memset(line.data(), is_unsigned ? 0 : -128, line.size());
+      for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
+        MXNET_CPU_CALL(MaxBytes)(image + h * width * channels, is_unsigned, inside * channels, line.data() + left * channels);
+      for (int64_t w = 1; w < p.kernel[1]; ++w)  // of two neighbours, of three, ...
+        MXNET_CPU_CALL(MaxBytes)(line.data() + channels, is_unsigned, (places - w) * channels, line.data());
+      char* to = out.data<char>() + i * columns * channels;
+      for (int64_t j = 0; j < columns; ++j)
+        std::memcpy(to + j * channels, line.data() + j * across * channels, static_cast<size_t>(channels));
     }
   });
   return true;
