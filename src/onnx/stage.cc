@@ -176,8 +176,9 @@ bool StageBuilder::TakeBranch(const NodeProto& node) {
 
 bool StageBuilder::ConvertOnce(const NodeProto& node) {
   if (ControlOf(node)) {
-    PostponeFor(node, {});
-    return true;
+    const Taken taken = TakeLoop(node);
+    if (taken == kNotTaken) PostponeFor(node, {});
+    return taken != kAgain;
   }
   if (IsIf(node)) {
     MXNET_CHECK_KIND(node.inputs.size() == 1 && !node.inputs[0].empty(), Value)

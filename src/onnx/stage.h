@@ -18,6 +18,7 @@ namespace mxnet {
 namespace onnx {
 
 struct Pending;
+struct Rounds;
 
 /* A result of a stage: an output of its plan, contents known beforehand, or several of them. */
 struct Slot {
@@ -109,6 +110,11 @@ class StageBuilder {
   bool DemandBound(const std::string& name, int64_t bound);
   void PostponeFor(const NodeProto& node, const std::vector<std::string>& names);
   bool TakeBranch(const NodeProto& node);
+  enum Taken : uint8_t { kTaken, kAgain, kNotTaken };  // kAgain: the plan depends on more contents now
+  Taken TakeLoop(const NodeProto& node);
+  struct Body;
+  std::unique_ptr<Body> BuildBody(const NodeProto& node, const GraphProto& graph, Env given);
+  bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
   void ConvertAll();
   void Collect();
   void ReducePrecision();
@@ -132,6 +138,14 @@ class StageBuilder {
   std::unordered_map<const Node*, NDArray> reduced_;  // constants of the graph in another precision
   std::vector<NodePtr> held_;                         // those of variables_: no other node may get the address of one that is given up
 };
+
+/* The numbers of a Scan's inputs and outputs, and its lists. */
+struct ScanSpec {
+  std::vector<int64_t> in_axes, out_axes, in_directions, out_directions;
+  size_t num_scan = 0, num_state = 0, num_out = 0;
+};
+/* Throws Error(kValue) for what does not fit together. */
+ScanSpec ReadScan(const Call& call);
 
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);
