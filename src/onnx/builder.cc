@@ -241,10 +241,11 @@ std::vector<Value> GraphBuilder::ResultsOf(const NodePtr& node, const TensorType
   return results;
 }
 
-std::vector<Value> GraphBuilder::Holding(const Call& call, const char* op, const std::vector<Value>& operands, Symbol graph, AttrDict dict) {
-  dict["num_args"] = std::to_string(operands.size() + 1);
+std::vector<Value> GraphBuilder::Holding(const Call& call, const char* op, const std::vector<Value>& operands, std::vector<Symbol> graphs,
+                                         AttrDict dict) {
+  dict["num_args"] = std::to_string(operands.size() + graphs.size());
   auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get(op), std::move(dict)));
-  attrs->subgraphs.push_back(std::make_shared<Symbol>(std::move(graph)));
+  for (Symbol& graph : graphs) attrs->subgraphs.push_back(std::make_shared<Symbol>(std::move(graph)));
   TensorTypes in, out(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
   for (const Value& v : operands) in.push_back(v.type);
   if (!InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};

@@ -56,8 +56,9 @@ class GraphBuilder {
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
   std::vector<Value> Apply(const Call& call, const char* op, const std::vector<Value>& operands, AttrDict attrs);
-  /* The results of an operator that holds a graph; none when inference does not tell their shapes. */
-  std::vector<Value> Holding(const Call& call, const char* op, const std::vector<Value>& operands, Symbol graph, AttrDict attrs);
+  /* Results of an operator that holds graphs; none when inference does not tell their shapes. */
+  std::vector<Value> Holding(const Call& call, const char* op, const std::vector<Value>& operands, std::vector<Symbol> graphs,
+                             AttrDict attrs);
   /* An operand of the graph that is given when it runs. */
   Value Input(const std::string& name, const TensorType& type);
   /* The entry of the graph that has this value; contents that are known become a variable. */

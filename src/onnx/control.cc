@@ -219,7 +219,8 @@ ScanSpec ReadScan(const Call& call) {
   const auto list = [&](const char* name, size_t length) {
     std::vector<int64_t> values = call.Attr(name, std::vector<int64_t>(length, 0));
     if (values.size() != length)
-      call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) + " values; accepted: " + std::to_string(length));
+      call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) +
+                  " values; accepted: " + std::to_string(length));
     return values;
   };
   spec.in_axes = list("scan_input_axes", spec.num_scan);

@@ -14,6 +14,7 @@ namespace {
 // Contents of so many elements may choose a plan: sizes, axes, conditions.
 constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
 constexpr int kMostRebuilt = 8;
+constexpr size_t kMostNodesOfBodies = 1024;  // in kept plans of a loop's body, beside those that any graph may have
 
 std::string ContentsOf(const Value& v) {
   std::string bytes;
@@ -185,7 +186,7 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
         << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1, which must be there";
     if (TakeBranch(node)) return true;
     if (Demand(node.inputs[0])) return false;
-    PostponeFor(node, {node.inputs[0]});
+    if (!whole_ || !MakeChoice(node)) PostponeFor(node, {node.inputs[0]});
     return true;
   }
   const Rule* rule = FindRule(node.domain, node.op, node.opset);
@@ -374,7 +375,9 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
   }
   if (same_types) ++pending->rebuilt;
   pending->stages.push_front(StageBuilder(this, pending, env, false).Build());
-  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans)) pending->stages.pop_back();
+  // A body whose states grow has other shapes in each round.
+  const size_t more = IsModel() ? 0 : kMostNodesOfBodies / std::max<size_t>(1, pending->nodes.size());
+  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans + more)) pending->stages.pop_back();
   return pending->stages.front();
 }
 

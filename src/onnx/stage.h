@@ -50,6 +50,7 @@ struct Stage {
   std::vector<Operand> operands;
   int num_outputs = 0;
   std::vector<std::pair<std::string, Slot>> results;
+  std::deque<NodeProto> made;          // nodes in the place of others
   std::vector<const NodeProto*> host;  // to be run on arrays when the plan is done
   std::unique_ptr<Pending> rest;       // what follows; null: nothing
 };
@@ -114,7 +115,12 @@ class StageBuilder {
   Taken TakeLoop(const NodeProto& node);
   struct Body;
   std::unique_ptr<Body> BuildBody(const NodeProto& node, const GraphProto& graph, Env given);
+  Value Outside(const Body& body, const NodePtr& variable, const std::map<std::string, Value>& same);
+  static std::vector<size_t> Changing(const Rounds& rounds, const Body& body, std::map<std::string, Value>* same);
   bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
+  bool MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most);
+  bool MakeChoice(const NodeProto& node);
+  void PutResults(const NodeProto& node, const std::vector<Value>& results);
   void ConvertAll();
   void Collect();
   void ReducePrecision();
