@@ -190,3 +190,50 @@ def test_unknown_operators_of_bodies_are_named(tmp_path):
     outs, _ = S.contrib.foreach(lambda x, st: (S.gammaln(x, name="inner"), st + x), d, s)
     with pytest.raises(mx.base.MXNetError, match=r"gammaln \(inner\)"):
         mx.onnx.export_model(outs, {}, [(3, 2), (2,)], onnx_file_path=str(tmp_path / "m.onnx"))
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_projected_lstm(bidirectional, lengths, tmp_path):
+    layer = mx.gluon.rnn.LSTM(4, 2, input_size=3, bidirectional=bidirectional, projection_size=2,
+                              state_clip_min=-.2, state_clip_max=.3, use_sequence_length=lengths)
+    layer.initialize(mx.init.Uniform(1))
+    parts = 4 if bidirectional else 2
+    arrays = [around_zero(5, 3, 3), around_zero(parts, 3, 2), around_zero(parts, 3, 4)]
+    more = [around_zero(7, 2, 3), around_zero(parts, 2, 2), around_zero(parts, 2, 4)]
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def hybrid_forward(self, F, x, h, c, sizes=None):
+            outs, states = self.layer(x, [h, c], sizes) if lengths else self.layer(x, [h, c])
+            return (outs, *states)
+
+    if lengths:
+        arrays.append(np.array([2, 5, 1], "float32"))
+        more.append(np.array([7, 3], "float32"))
+    free = [("steps", "batch", 3), (parts, "batch", 2), (parts, "batch", 4), ("batch",)]
+    check_block(Net(), arrays, tmp_path, others=[more], dynamic=True,
+                dynamic_input_shapes=free[:len(arrays)])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_deformable_convolution(masked, tmp_path):
+    x, offset, mask, weight, bias = (S.var(n) for n in ("x", "offset", "mask", "weight", "bias"))
+    options = {"kernel": (3, 2), "stride": (2, 1), "pad": (1, 1), "dilate": (1, 2), "num_filter": 4,
+               "num_group": 2, "num_deformable_group": 2}
+    out = (3, 6)
+    arrays = {"x": around_zero(2, 4, 5, 6), "offset": 2 * around_zero(2, 24, *out)}
+    params = {"weight": around_zero(4, 2, 3, 2), "bias": around_zero(4)}
+    if masked:
+        arrays["mask"] = around_zero(2, 12, *out)
+        made = S.contrib.ModulatedDeformableConvolution(x, offset, mask, weight, bias, **options)
+    else:
+        made = S.contrib.DeformableConvolution(x, offset, weight, bias, **options)
+    check(made, arrays, params, tmp_path)
+    with pytest.raises(mx.base.MXNetError, match="opset_version 19"):
+        mx.onnx.export_model(made, {n: mx.nd.array(a) for n, a in params.items()},
+                             {n: mx.nd.array(a) for n, a in arrays.items()}, opset_version=18,
+                             onnx_file_path=str(tmp_path / "old.onnx"))
