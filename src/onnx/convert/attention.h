@@ -54,7 +54,22 @@ Value AttendCached(const Call& c, const CachedAttention& a);
 /* The float16 of the file, where the caches are that. */
 Value Cache(const Call& c, const Value& x);
 
+/* Bias of a mask over keys: (batch, keys), (batch, queries, keys), (batch, 1, ...) of 0 and 1, or
+ * (batch,) or (3 batch + 2,) that begin with lengths. */
+Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int dtype, double low);
+
+/* Scores as com.microsoft's operators return them: finite. */
+Value ScoresOut(const Call& c, const AttentionResult& r);
+
+/* Which inputs of a node they are. */
+struct AttentionInputs {
+  int bias, mask, attention_bias, past_key, past_value, past_length, indirection;
+};
+/* Queries, keys and values are inputs 0 to 2. */
+void AttendBuffers(Call& c, const AttentionInputs& at, int64_t heads, bool causal, double low);
+
 void ConvertMultiHeadAttention(Call& c);
+void ConvertDecoderMaskedAttention(Call& c);
 void ConvertMicrosoftAttention(Call& c);
 void ConvertGroupQueryAttention(Call& c);
 void ConvertMicrosoftRotary(Call& c);
