@@ -262,7 +262,7 @@ class Model(NotCopied):
         Raises
         ------
         MXNetError
-            where the model has control flow or results whose shapes depend on values.
+            where results have shapes that depend on values, or a branch or loop is no single graph.
         """
         from ._import import to_symbol
         return to_symbol(self, shapes, dtypes)

@@ -44,6 +44,7 @@ struct CachedAttention {
   Value query, key, value;  // caches (batch, groups, length, size), or (batch, length, groups x size)
   Value starts, lengths;
   Value mask, sink;  // of four dimensions, by head; or none
+  Value sources;     // (batch, length): of which example a key is; or none
   int64_t heads = 1, groups = 1;
   int64_t window = 0;  // of keys, with the query's own; 0: none
   double scale = 0, softcap = 0;

@@ -17,23 +17,29 @@ Value Biased(const Call& c, int x, const AttentionInputs& at, int64_t from) {
   return c.has(at.bias) ? Add(c, rows, SliceAxis(c, c.in(at.bias), 0, from, from + rows.shape()[rows.ndim() - 1])) : rows;
 }
 
-/* A buffer (batch, heads, room, size) with the rows that each beam's tokens came from: before
- * `starts` the row of the beam that `indirection` (groups of beams, beams, room) names. */
-Value OfBeams(const Call& c, const Value& buffer, const Value& indirection, const Value& starts) {
-  const Shape s = buffer.shape();
+/* The row of the batch (batch, room) that each token of a beam is in: before `starts` that of the
+ * beam that `indirection` (groups of beams, beams, room) names. */
+Value SourcesOf(const Call& c, const Value& indirection, const Value& starts, int64_t room) {
+  const int64_t batch = starts.size();
   const Shape& of = indirection.shape();
-  if (indirection.ndim() != 3 || of[0] * of[1] != s[0] || of[2] < s[2])
-    c.Refuse("cache_indirection has shape " + Text(of) + " for a buffer of shape " + Text(s));
-  const int64_t beams = of[1];
-  Sizes examples, own, places, heads;
-  for (int64_t b = 0; b < s[0]; ++b) examples.push_back(b / beams * beams), own.push_back(b % beams);
+  if (indirection.ndim() != 3 || of[0] * of[1] != batch || of[2] < room)
+    c.Refuse("cache_indirection has shape " + Text(of) + " for " + Text(batch) + " rows with room for " + Text(room) + " tokens");
+  Sizes firsts, own, places;
+  for (int64_t b = 0; b < batch; ++b) firsts.push_back(b / of[1] * of[1]), own.push_back(b);
+  for (int64_t j = 0; j < room; ++j) places.push_back(j);
+  const Value named = c.Cast(c.Reshape(SliceAxis(c, indirection, 2, 0, room), Shape{batch, room}), kInt64);
+  const Value before = Binary(c, "less", IntsLike(c, places, {1, room}), c.Reshape(starts, Shape{batch, 1}));
+  return Where(c, before, Add(c, named, IntsLike(c, firsts, {batch, 1})), IntsLike(c, own, {batch, 1}));
+}
+
+/* A buffer (batch, heads, room, size) with the rows of these sources. */
+Value RowsOf(const Call& c, const Value& buffer, const Value& sources) {
+  const Shape s = buffer.shape();
+  Sizes places, heads;
   for (int64_t j = 0; j < s[2]; ++j) places.push_back(j);
   for (int64_t h = 0; h < s[1]; ++h) heads.push_back(h * s[2]);
-  const Value place = IntsLike(c, places, {1, s[2]});
-  const Value named = c.Cast(c.Reshape(SliceAxis(c, indirection, 2, 0, s[2]), Shape{s[0], s[2]}), kInt64);
-  const Value beam = Where(c, Binary(c, "less", place, c.Reshape(starts, Shape{s[0], 1})), named, IntsLike(c, own, {s[0], 1}));
-  const Value row = MulNumber(c, Add(c, beam, IntsLike(c, examples, {s[0], 1})), static_cast<double>(s[1] * s[2]));
-  const Value at = Add(c, c.Reshape(Add(c, row, place), Shape{s[0], 1, s[2]}), IntsLike(c, heads, {1, s[1], 1}));
+  const Value row = Add(c, MulNumber(c, sources, static_cast<double>(s[1] * s[2])), IntsLike(c, places, {1, s[2]}));
+  const Value at = Add(c, c.Reshape(row, Shape{s[0], 1, s[2]}), IntsLike(c, heads, {1, s[1], 1}));
   return Take(c, c.Reshape(buffer, Shape{s[0] * s[1] * s[2], s[3]}), at, 0);
 }
 
@@ -57,7 +63,9 @@ Value BufferScores(const Call& c, const CachedAttention& a, int64_t past) {
   if (a.causal) bias = AddBias(c, bias, WindowBias(c, steps, total, past, -1, 0, dtype));
   AttentionOptions options;
   options.scale = a.scale;
-  const auto part = [&](const Value& buffer) { return c.Cast(SliceAxis(c, buffer, 2, 0, total), dtype); };
+  const auto part = [&](const Value& buffer) {
+    return c.Cast(SliceAxis(c, a.sources.kind == Value::kNone ? buffer : RowsOf(c, buffer, a.sources), 2, 0, total), dtype);
+  };
   return ScoresOut(c, Attend(c, SplitHeads(c, a.query, a.heads), part(a.key), part(a.value), bias, options));
 }
 
@@ -84,10 +92,8 @@ void AttendBuffers(Call& c, const AttentionInputs& at, int64_t heads, bool causa
   };
   a.key = appended(past_key, Biased(c, 1, at, s[2])), a.value = appended(past_value, Biased(c, 2, at, 2 * s[2]));
   c.Out(1, a.key), c.Out(2, a.value);
-  if (c.has(at.indirection) && steps == 1) {  // a prompt is before all beams
-    a.key = OfBeams(c, a.key, c.in(at.indirection), a.starts);
-    a.value = OfBeams(c, a.value, c.in(at.indirection), a.starts);
-  }
+  if (c.has(at.indirection) && steps == 1)  // a prompt is before all beams
+    a.sources = SourcesOf(c, c.in(at.indirection), a.starts, a.key.shape()[2]);
   a.mask = BufferBias(c, at, batch, a.key.shape()[2], a.query.dtype(), low);
   if (a.mask.kind != Value::kNone && a.mask.ndim() != 4) c.Refuse("a mask has shape " + Text(a.mask.shape()));
   c.Out(0, AttendCached(c, a));
@@ -114,8 +120,7 @@ void ConvertDecoderMaskedAttention(Call& c) {
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f);
   const Value q = SplitHeads(c, Biased(c, 0, at, 0), heads);
-  const AttentionResult r =
-      Attend(c, q, c.in(1), c.in(2), BufferBias(c, at, q.shape()[0], c.in(1).shape()[2], q.dtype(), low), options);
+  const AttentionResult r = Attend(c, q, c.in(1), c.in(2), BufferBias(c, at, q.shape()[0], c.in(1).shape()[2], q.dtype(), low), options);
   c.Out(0, JoinHeads(c, r.y));
   if (c.wants(1) || c.wants(2)) c.Refuse("present keys and values of another sequence are asked for; accepted are outputs 0 and 3");
   if (c.wants(3)) c.Out(3, ScoresOut(c, r));

@@ -18,6 +18,7 @@ Value AttendCached(const Call& c, const CachedAttention& a) {
   std::vector<Value> operands = {c.Cast(a.query, kFloat32), a.key, a.value, a.starts, a.lengths};
   for (const Value& more : {a.mask, a.sink})
     if (more.kind != Value::kNone) operands.push_back(c.Cast(more, kFloat32));
+  if (a.sources.kind != Value::kNone) operands.push_back(a.sources);
   const Value y = c.Op("_cached_attention", operands,
                        {{"heads", Text(a.heads)},
                         {"groups", Text(a.groups)},
@@ -27,7 +28,8 @@ Value AttendCached(const Call& c, const CachedAttention& a) {
                         {"causal", Text(a.causal)},
                         {"packed", Text(a.key.dtype() == kUint8)},
                         {"with_mask", Text(a.mask.kind != Value::kNone)},
-                        {"with_sink", Text(a.sink.kind != Value::kNone)}});
+                        {"with_sink", Text(a.sink.kind != Value::kNone)},
+                        {"with_sources", Text(a.sources.kind != Value::kNone)}});
   return c.Cast(y, a.query.dtype());
 }
 
@@ -84,8 +86,7 @@ CacheForm FormOf(const Call& c, const char* attribute, int past, int scale, cons
   form.bits = bits != 0 ? bits : dtype == kUint8 ? 4 : 8;
   if (!(form.bits == 8 && dtype == kInt8) && !(form.bits == 4 && dtype == kUint8))
     c.Refuse("caches of " + Text(form.bits) + " bits are " + DTypeName(dtype) + "; accepted are 8 bits as int8 and 4 bits as uint8");
-  if (c.in(scale).size() != (by_channel ? g.groups * size : 1))
-    c.Refuse("scales of " + kind + " have shape " + Text(c.in(scale).shape()));
+  if (c.in(scale).size() != (by_channel ? g.groups * size : 1)) c.Refuse("scales of " + kind + " have shape " + Text(c.in(scale).shape()));
   form.scale = c.Cast(c.Reshape(c.in(scale), by_channel ? Shape{1, 1, g.groups, 1, size} : Shape(0)), kFloat32);
   return form;
 }
@@ -130,8 +131,7 @@ Value GroupScores(const Call& c, const CachedAttention& a, const GroupSizes& g, 
   const Value own = Add(c, step, by_example(a.starts));
   Value seen = Binary(c, "less", key, by_example(a.lengths));
   if (a.causal) seen = Binary(c, "logical_and", seen, Binary(c, "less_equal", key, own));
-  if (a.window > 0)
-    seen = Binary(c, "logical_and", seen, Binary(c, "greater", key, AddNumber(c, own, -static_cast<double>(a.window))));
+  if (a.window > 0) seen = Binary(c, "logical_and", seen, Binary(c, "greater", key, AddNumber(c, own, -static_cast<double>(a.window))));
   AttentionOptions options;
   options.scale = a.scale, options.softcap = a.softcap;
   options.empty_rows = true;
@@ -264,9 +264,8 @@ void PutPlaces(const Call& c, const GroupSizes& g, CachedAttention* a) {
 std::vector<Value> GroupRows(const Call& c, const GroupSizes& g, bool packed, const Value& starts) {
   Value places;
   if (c.Attr("do_rotary", int64_t{0}) != 0)
-    places = c.has(kPositions)
-                 ? c.Reshape(c.Cast(c.in(kPositions), kInt64), Shape{g.batch, g.steps})
-                 : Add(c, c.Reshape(starts, Shape{g.batch, 1}), c.Reshape(CountUp(c, g.steps), Shape{1, g.steps}));
+    places = c.has(kPositions) ? c.Reshape(c.Cast(c.in(kPositions), kInt64), Shape{g.batch, g.steps})
+                               : Add(c, c.Reshape(starts, Shape{g.batch, 1}), c.Reshape(CountUp(c, g.steps), Shape{1, g.steps}));
   const auto rows = [&](int i, int64_t from, int64_t size) { return packed ? SliceAxis(c, c.in(kQuery), 2, from, from + size) : c.in(i); };
   const int64_t keys = g.heads * g.size, values = keys + g.groups * g.size;
   return {TurnedRows(c, rows(kQuery, 0, keys), g.heads, kQueryNorm, "q_norm_epsilon", places),

@@ -42,7 +42,8 @@ bool AppendShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       Value)
       << "[_cache_append] cache " << cache << " with room for " << room << " and rows " << rows
       << "; accepted: (batch, heads, length, size) and (batch, steps, heads x size)";
-  for (size_t i = 2; i < in->size(); ++i) AssignShape(attrs, i == 2 ? "starts" : i == 3 ? "lengths" : "dropped", &(*in)[i], Shape{cache[0]});
+  for (size_t i = 2; i < in->size(); ++i)
+    AssignShape(attrs, i == 2 ? "starts" : i == 3 ? "lengths" : "dropped", &(*in)[i], Shape{cache[0]});
   AssignShape(attrs, "output", &(*out)[0], Shape{cache[0], cache[1], room == 0 ? cache[2] : room, cache[3]});
   return true;
 }
@@ -100,7 +101,8 @@ MXNET_REGISTER_OP(_cache_append)
         "cache, of shape (batch, heads, length, size), with new rows (batch, steps, heads x size): those of example b at starts[b] and "
         "behind it, as many as are before lengths[b].")
     .set_param<CacheAppendParam>()
-    .set_inputs({"cache", "rows", "starts", "lengths", "dropped"}, [](const Attrs& a) { return 4 + a.get<CacheAppendParam>().with_dropped; })
+    .set_inputs({"cache", "rows", "starts", "lengths", "dropped"},
+                [](const Attrs& a) { return 4 + a.get<CacheAppendParam>().with_dropped; })
     .set_dtypes(dtypes::kFloats | dtypes::Set{kInt8, kUint8})
     .set_inplace([](const Attrs& a) {
       return a.get<CacheAppendParam>().room == 0 ? std::vector<std::pair<int, int>>{{0, 0}} : std::vector<std::pair<int, int>>{};
@@ -114,7 +116,7 @@ MXNET_REGISTER_OP(_cache_append)
 struct CachedAttentionParam : public Parameter<CachedAttentionParam> {
   int64_t heads, groups, window;
   double scale, softcap;
-  bool causal, packed, with_mask, with_sink;
+  bool causal, packed, with_mask, with_sink, with_sources;
   MXNET_DECLARE_PARAM(CachedAttentionParam) {
     MXNET_FIELD(heads).set_lower_bound(1).describe("Heads of the queries.");
     MXNET_FIELD(groups).set_lower_bound(1).describe("Heads of the keys and values.");
@@ -126,6 +128,7 @@ struct CachedAttentionParam : public Parameter<CachedAttentionParam> {
         "A byte of the caches is two numbers of 4 bits, each with 8 added, the first one in the low half.");
     MXNET_FIELD(with_mask).set_default(false).describe("mask is added to the scores.");
     MXNET_FIELD(with_sink).set_default(false).describe("sink, by head, is one more score in each softmax, of a value of 0.");
+    MXNET_FIELD(with_sources).set_default(false).describe("Key j of example b is that of example sources[b, j], as of beams.");
   }
 };
 MXNET_REGISTER_PARAM(CachedAttentionParam);
@@ -168,6 +171,7 @@ bool AttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         << "[_cached_attention] mask " << m << "; accepted: (batch, heads, steps, columns), all but the last may be 1";
   }
   if (p.with_sink) AssignShape(attrs, "sink", &(*in)[5 + p.with_mask], Shape{p.heads});
+  if (p.with_sources) AssignShape(attrs, "sources", &(*in)[5 + p.with_mask + p.with_sink], Shape{q[0], keys.length});
   AssignShape(attrs, "output", &(*out)[0], Shape{q[0], q[1], p.heads * values.size});
   return true;
 }
@@ -179,7 +183,9 @@ bool AttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   for (int i : {3, 4})
     if ((*in)[i] == kDTypeUnknown) (*in)[i] = kInt64;
   AssignType(attrs, "query", &(*in)[0], kFloat32);
-  for (int i = 5; i < 5 + p.with_mask + p.with_sink; ++i) AssignType(attrs, "mask", &(*in)[i], kFloat32);
+  const int more = 5 + p.with_mask + p.with_sink;
+  for (int i = 5; i < more; ++i) AssignType(attrs, "mask", &(*in)[i], kFloat32);
+  if (p.with_sources) AssignType(attrs, "sources", &(*in)[more], kInt64);
   AssignType(attrs, "output", &(*out)[0], kFloat32);
   return true;
 }
@@ -206,12 +212,18 @@ class CachedHeads {
         lengths_(AsInt64(args, args.in[4])) {
     if (p_.with_mask) mask_ = &args.in[5];
     if (p_.with_sink) sink_ = args.in[5 + p_.with_mask].data<float>();
+    if (p_.with_sources) sources_ = args.in[5 + p_.with_mask + p_.with_sink].data<int64_t>();
     const int64_t most = mask_ ? std::min(keys_.lies.length, mask_->shape[3]) : keys_.lies.length;
     for (int64_t b = 0; b < batch_; ++b) {
       MXNET_CHECK_KIND(lengths_[b] <= most, Index)
           << "[_cached_attention] length " << lengths_[b] << " of example " << b << "; accepted: at most " << most;
       MXNET_CHECK_KIND(starts_[b] >= -kMostStart && starts_[b] <= kMostStart, Index)
           << "[_cached_attention] start " << starts_[b] << " of example " << b << "; accepted: -" << kMostStart << " to " << kMostStart;
+      for (int64_t j = 0; sources_ && j < lengths_[b]; ++j) {
+        const int64_t from = sources_[b * keys_.lies.length + j];
+        MXNET_CHECK_KIND(from >= 0 && from < batch_, Index)
+            << "[_cached_attention] source " << from << " of key " << j << " of example " << b << "; accepted: 0 to " << batch_ - 1;
+      }
     }
   }
 
@@ -231,7 +243,8 @@ class CachedHeads {
       return;
     }
     const int64_t columns = end - begin, line = columns + (sink_ ? 1 : 0);
-    memory->resize(static_cast<size_t>(rows * line + (keys_.blob.dtype == kFloat32 ? 0 : kWidenedRows * std::max(size, value_size))));
+    memory->resize(
+        static_cast<size_t>(rows * line + (keys_.blob.dtype == kFloat32 && !sources_ ? 0 : kWidenedRows * std::max(size, value_size))));
     float *const scores = memory->data() + (sink_ ? 1 : 0), *const wide = memory->data() + rows * line;
     const float* q = q_ + ((b * steps_ + first) * p_.heads + head) * size;
     const int64_t q_row = together_ > 1 ? size : p_.heads * size, group = head / shared_;
@@ -258,8 +271,19 @@ class CachedHeads {
 
   /* Keys or values [begin, end) of a group in float32, from `begin` on. */
   template <typename F>
-  static void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) {
+  void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) const {
     const CacheLies& lies = cache.lies;
+    if (sources_) {
+      for (int64_t from = begin; from < end; from += kWidenedRows) {
+        const int64_t count = std::min(kWidenedRows, end - from);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t source = sources_[example * lies.length + from + i];
+          Widen(cache.blob, source * lies.example + group * lies.group + (from + i) * lies.row, wide + i * lies.size, lies.bytes);
+        }
+        f(from - begin, count, wide, lies.size);
+      }
+      return;
+    }
     const int64_t at = example * lies.example + group * lies.group + begin * lies.row;
     if (cache.blob.dtype == kFloat32) return f(int64_t{0}, end - begin, cache.blob.data<const float>() + at, lies.row);
     for (int64_t from = 0; from < end - begin; from += kWidenedRows) {
@@ -271,6 +295,10 @@ class CachedHeads {
   }
   /* `count` elements from `at` on. */
   static void Widen(const TBlob& cache, int64_t at, float* to, int64_t count) {
+    if (cache.dtype == kFloat32) {
+      std::memcpy(to, cache.data<const float>() + at, static_cast<size_t>(count) * sizeof(float));
+      return;
+    }
     if (cache.dtype == kFloat16) return HalfToFloat(cache.data<const float16>() + at, to, count);
     if (cache.dtype == kInt8) {
       const int8_t* const x = cache.data<const int8_t>() + at;
@@ -329,6 +357,7 @@ class CachedHeads {
   const int64_t *const starts_, *const lengths_;
   const TBlob* mask_ = nullptr;
   const float* sink_ = nullptr;
+  const int64_t* sources_ = nullptr;  // (batch, length)
 };
 
 void Attention(KernelArgs& args) {
@@ -349,21 +378,23 @@ void Attention(KernelArgs& args) {
 
 MXNET_REGISTER_OP(_cached_attention)
     .describe(
-        "softmax(scale * query key^T) value for queries (batch, steps, heads x size) and keys and values of float32, float16, int8 or 4 bits, "
+        "softmax(scale * query key^T) value for queries (batch, steps, heads x size) and keys and values of float32, float16, int8 or 4 "
+        "bits, "
         "(batch, groups, length, size) or (batch, length, groups x size), of which example b has filled the first lengths[b]; its queries "
         "are those from place starts[b] on. Heads "
         "share the keys of a group. A query that sees no key gives 0.")
     .set_param<CachedAttentionParam>()
-    .set_inputs({"query", "key", "value", "starts", "lengths", "mask", "sink"},
+    .set_inputs({"query", "key", "value", "starts", "lengths", "mask", "sink", "sources"},
                 [](const Attrs& a) {
                   const auto& p = a.get<CachedAttentionParam>();
-                  return 5 + p.with_mask + p.with_sink;
+                  return 5 + p.with_mask + p.with_sink + p.with_sources;
                 })
     .set_list_inputs([](const Attrs& a) {
       const auto& p = a.get<CachedAttentionParam>();
       std::vector<std::string> names = {"query", "key", "value", "starts", "lengths"};
       if (p.with_mask) names.push_back("mask");
       if (p.with_sink) names.push_back("sink");
+      if (p.with_sources) names.push_back("sources");
       return names;
     })
     .set_dtypes({kFloat32})
