@@ -2,50 +2,77 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
+#include "onnx/convert/make.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
 namespace onnx {
-/* A loop as _npx_foreach has it. Arrays that are gone over lie along axis 0 and in their order. */
+
+struct RoundsState {
+  Value value;
+  std::string name, next;  // in the body
+  int output;              // of the node
+};
+
+/* What is stacked, or appended to what was there before. */
+struct RoundsStack {
+  enum Kind : int { kRows, kSequence, kConcat } kind;
+  std::string name;  // of a row in the body
+  int output, axis;
+  bool reversed = false;
+  Value before;
+};
+
+/*
+ * A loop as _npx_foreach and _while_loop have it. Arrays that are gone over lie along axis 0 and in
+ * their order. What a body only appends to is no state of it: rows are stacked, and appended once.
+ */
 struct Rounds {
+  struct Data {
+    Value value;
+    std::string name;
+  };
   const GraphProto* body = nullptr;
-  size_t first_state = 0, first_data = 0;  // among the body's inputs
-  size_t first_result = 0;                 // the next states, then what is stacked, among its outputs
-  std::vector<Value> states, data;
-  std::vector<int> out_axes;
-  std::vector<char> out_reversed;
+  std::vector<const NodeProto*> left_out;  // nodes of the body
+  std::vector<RoundsState> states;
+  std::vector<RoundsStack> stacks;
+  std::vector<Data> data;
 };
 
 namespace {
 
-constexpr int64_t kMostRounds = 1 << 20;
-constexpr int64_t kMostPadded = 1 << 22;  // numbers of results that may be given back
+constexpr int64_t kMostRounds = 1 << 20, kMostElements = 1 << 12;  // elements of a sequence
+constexpr int64_t kMostPadded = 1 << 22;                           // numbers of results that may be given back
 
 Value Reversed(const Call& call, const Value& x) { return call.Op("_npi_flip", {x}, {{"axis", "(0,)"}}); }
 
-/* `x` with one of its axes elsewhere. */
-Value MoveAxis(const Call& call, const Value& x, int from, int to) {
+std::vector<int64_t> AxesMoved(int rank, int from, int to) {
   std::vector<int64_t> axes;
-  for (int a = 0; a < x.ndim(); ++a)
+  for (int a = 0; a < rank; ++a)
     if (a != from) axes.push_back(a);
   axes.insert(axes.begin() + to, from);
-  return call.Transpose(x, axes);
+  return axes;
 }
+
+/* `x` with one of its axes elsewhere. */
+Value MoveAxis(const Call& call, const Value& x, int from, int to) { return call.Transpose(x, AxesMoved(x.ndim(), from, to)); }
 
 Rounds RoundsOfScan(const Call& call) {
   const ScanSpec spec = ReadScan(call);
   Rounds rounds;
   rounds.body = call.GraphAttr("body");
-  rounds.first_data = spec.num_state;
-  const auto& inputs = call.inputs();
-  rounds.states.assign(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(spec.num_state));
+  const auto& inputs = rounds.body->inputs;
+  const auto& outputs = rounds.body->outputs;
+  for (size_t j = 0; j < spec.num_state; ++j)
+    rounds.states.push_back({call.in(static_cast<int>(j)), inputs[j].name, outputs[j].name, static_cast<int>(j)});
   for (size_t k = 0; k < spec.num_scan; ++k) {
-    const Value& x = inputs[spec.num_state + k];
+    const Value& x = call.in(static_cast<int>(spec.num_state + k));
     const Value moved = MoveAxis(call, x, call.Axis(spec.in_axes[k], x.ndim()), 0);
-    rounds.data.push_back(spec.in_directions[k] ? Reversed(call, moved) : moved);
+    rounds.data.push_back({spec.in_directions[k] ? Reversed(call, moved) : moved, inputs[spec.num_state + k].name});
   }
-  rounds.out_axes.assign(spec.out_axes.begin(), spec.out_axes.end());
-  rounds.out_reversed.assign(spec.out_directions.begin(), spec.out_directions.end());
+  for (size_t k = 0; k < spec.num_out; ++k)
+    rounds.stacks.push_back({RoundsStack::kRows, outputs[spec.num_state + k].name, static_cast<int>(spec.num_state + k),
+                             static_cast<int>(spec.out_axes[k]), spec.out_directions[k] != 0, Value()});
   return rounds;
 }
 
@@ -53,18 +80,65 @@ Rounds RoundsOfScan(const Call& call) {
 Rounds RoundsOfLoop(const Call& call) {
   Rounds rounds;
   rounds.body = call.GraphAttr("body");
-  rounds.first_state = 2;
-  rounds.first_result = 1;
-  if (call.num_inputs() > 2) rounds.states.assign(call.inputs().begin() + 2, call.inputs().end());
-  const size_t carried = rounds.states.size();
+  const size_t carried = static_cast<size_t>(std::max(call.num_inputs() - 2, 0));
   if (!rounds.body || rounds.body->inputs.size() != carried + 2 || rounds.body->outputs.size() < carried + 1) call.Refuse("another body");
-  const size_t stacked = rounds.body->outputs.size() - carried - 1;
-  rounds.out_axes.assign(stacked, 0);
-  rounds.out_reversed.assign(stacked, 0);
+  const auto& outputs = rounds.body->outputs;
+  for (size_t j = 0; j < carried; ++j)
+    rounds.states.push_back({call.inputs()[j + 2], rounds.body->inputs[j + 2].name, outputs[j + 1].name, static_cast<int>(j)});
+  for (size_t k = carried + 1; k < outputs.size(); ++k)
+    rounds.stacks.push_back({RoundsStack::kRows, outputs[k].name, static_cast<int>(k) - 1, 0, false, Value()});
   return rounds;
 }
 
 bool IsTensor(const Value& v) { return v.kind == Value::kTensor && v.type.shape.known(); }
+
+/* How often nodes and outputs of a body read a name. */
+int64_t Uses(const std::vector<const NodeProto*>& nodes, const GraphProto& body, const std::string& name) {
+  int64_t uses = 0;
+  for (const NodeProto* n : nodes)
+    for (const auto* list : {&n->inputs, &n->captured}) uses += std::count(list->begin(), list->end(), name);
+  for (const ValueInfo& v : body.outputs) uses += v.name == name;
+  return uses;
+}
+
+/* States that the body appends something to, and does nothing else with, become stacks. */
+void TakeAppends(const Call& call, const std::vector<const NodeProto*>& nodes, Rounds* rounds) {
+  std::vector<RoundsState> states;
+  for (const RoundsState& state : rounds->states) {
+    std::vector<const NodeProto*> chain;
+    std::string name = state.next;
+    const NodeProto* append = nullptr;
+    while (!append && name != state.name && Uses(nodes, *rounds->body, name) == 1) {
+      const auto maker =
+          std::find_if(nodes.begin(), nodes.end(), [&](const NodeProto* n) { return !n->outputs.empty() && n->outputs[0] == name; });
+      if (maker == nodes.end() || !(*maker)->domain.empty() || (*maker)->inputs.empty()) break;
+      chain.push_back(*maker);
+      if ((*maker)->op != "Identity") append = *maker;
+      name = (*maker)->inputs[0];
+    }
+    const bool sequence = append && append->op == "SequenceInsert" && state.value.kind == Value::kSequence;
+    const bool concat = append && append->op == "Concat" && IsTensor(state.value) && state.value.ndim() > 0;
+    if (!(sequence || concat) || append->inputs.size() != 2 || append->inputs[0] != state.name || append->inputs[1] == state.name ||
+        Uses(nodes, *rounds->body, state.name) != 1) {
+      states.push_back(state);
+      continue;
+    }
+    const int64_t axis = concat ? Call(*append, append->opset, nullptr, {}, call.builder()).Attr("axis", int64_t{0}) : 0;
+    rounds->stacks.push_back({sequence ? RoundsStack::kSequence : RoundsStack::kConcat, append->inputs[1], state.output,
+                              concat ? call.Axis(axis, state.value.ndim()) : 0, false, state.value});
+    rounds->left_out.insert(rounds->left_out.end(), chain.begin(), chain.end());
+  }
+  rounds->states = states;
+}
+
+/* Can rows of that type be appended? */
+bool Fits(const RoundsStack& stack, const TensorType& row) {
+  if (stack.kind != RoundsStack::kConcat) return true;
+  const Shape& s = stack.before.shape();
+  bool fits = row.dtype == stack.before.dtype() && row.shape.ndim() == s.ndim();
+  for (int a = 0; fits && a < s.ndim(); ++a) fits = a == stack.axis || s[a] == row.shape[a];
+  return fits;
+}
 
 /* As the graph's results must be: each made by a node of it, and once. */
 NodeEntry Own(const NodeEntry& entry, const std::vector<NodeEntry>& others) {
@@ -75,16 +149,16 @@ NodeEntry Own(const NodeEntry& entry, const std::vector<NodeEntry>& others) {
 
 }  // namespace
 
-/* The body's results, and what its graph is made of. */
+/* What the body's graph is made of. */
 struct StageBuilder::Body {
   Pending pending;
   Env env;
   std::unique_ptr<StageBuilder> builder;
-  std::vector<Value> results;
 
   GraphBuilder* graph() const { return &builder->builder_; }
-  NodeEntry Result(size_t i) const { return graph()->EntryOf(results[i]); }
-  NodeEntry Input(const std::string& name) const { return graph()->EntryOf(*builder->Lookup(name)); }
+  /* An input of the body, or a result. */
+  const Value& ValueOf(const std::string& name) const { return *builder->Lookup(name); }
+  NodeEntry EntryOf(const std::string& name) const { return graph()->EntryOf(ValueOf(name)); }
   /* The name of what an input of the graph stands for; null: a constant. */
   const std::string* NameOf(const Node* variable) const {
     const auto v = builder->variables_.find(variable);
@@ -99,11 +173,15 @@ struct StageBuilder::Body {
   }
 };
 
-/* Converts a graph of a node for types of its inputs. Null: it is no single graph. */
-std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& node, const GraphProto& graph, Env given) {
+/* Converts a graph of a node for types of its inputs, to make `results`. Null: it is no single
+ * graph. */
+std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& node, const GraphProto& graph, Env given,
+                                                            const std::vector<const NodeProto*>& left_out,
+                                                            const std::vector<std::string>& results) {
   Runner* runner = session_->RunnerOf(&graph);
   auto body = std::make_unique<Body>();
-  body->pending.nodes = runner->root_.nodes;
+  for (const NodeProto* n : runner->root_.nodes)
+    if (std::find(left_out.begin(), left_out.end(), n) == left_out.end()) body->pending.nodes.push_back(n);
   body->pending.needed = runner->root_.needed;
   body->env = std::move(given);
   for (const std::string& name : node.captured) {
@@ -121,10 +199,9 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
   } catch (const Error&) {  // what is wrong with it is said when it runs on arrays
     return nullptr;
   }
-  for (const ValueInfo& v : graph.outputs) {
-    const Value* value = body->builder->Lookup(v.name);
+  for (const std::string& name : results) {
+    const Value* value = body->builder->Lookup(name);
     if (!value || !IsTensor(*value)) return nullptr;
-    body->results.push_back(*value);
   }
   return body;
 }
@@ -139,20 +216,24 @@ Value StageBuilder::Outside(const Body& body, const NodePtr& variable, const std
 }
 
 /* The types of the body's inputs; false: some are not known. */
-static bool DescribeInputs(const Rounds& rounds, Env* into) {
-  const auto put = [&](size_t i, const TensorType& type) {
-    Value& v = (*into)[rounds.body->inputs[i].name];
+static bool DescribeInputs(const Call& call, const Rounds& rounds, Env* into) {
+  const auto put = [&](const std::string& name, const TensorType& type) {
+    Value& v = (*into)[name];
     v.kind = Value::kTensor;
     v.type = type;
   };
-  for (size_t j = 0; j < rounds.states.size(); ++j) {
-    if (!IsTensor(rounds.states[j])) return false;
-    put(rounds.first_state + j, rounds.states[j].type);
+  for (const auto& state : rounds.states) {
+    if (!IsTensor(state.value)) return false;
+    put(state.name, state.value.type);
   }
-  for (size_t k = 0; k < rounds.data.size(); ++k) {
-    const Shape& shape = rounds.data[k].shape();
-    if (shape[0] != rounds.data[0].shape()[0]) return false;
-    put(rounds.first_data + k, TensorType(Shape(shape.dims() + 1, shape.ndim() - 1), rounds.data[k].dtype()));
+  for (const auto& data : rounds.data) {
+    const Shape& shape = data.value.shape();
+    if (shape[0] != rounds.data[0].value.shape()[0]) return false;
+    put(data.name, TensorType(Shape(shape.dims() + 1, shape.ndim() - 1), data.value.dtype()));
+  }
+  if (call.node.op == "Loop") {
+    put(rounds.body->inputs[0].name, TensorType(Shape(0), kInt64));
+    (*into)[rounds.body->inputs[1].name] = call.Scalar(1, kBool);
   }
   return true;
 }
@@ -177,91 +258,124 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
   } catch (const Error&) {
     return kNotTaken;
   }
+  if (is_loop) TakeAppends(call, session_->RunnerOf(rounds.body)->root_.nodes, &rounds);
   Env given;
-  if (!DescribeInputs(rounds, &given)) return kNotTaken;
-  const auto& names = rounds.body->inputs;
-  if (is_loop) {
-    given[names[0].name] = Value();
-    given[names[0].name].kind = Value::kTensor;
-    given[names[0].name].type = TensorType(Shape(0), kInt64);
-    given[names[1].name] = call.Scalar(1, kBool);
-  }
-  const auto body = BuildBody(node, *rounds.body, std::move(given));
+  if (!DescribeInputs(call, rounds, &given)) return kNotTaken;
+  std::vector<std::string> results;
+  if (is_loop) results.push_back(rounds.body->outputs[0].name);
+  for (const auto& state : rounds.states) results.push_back(state.next);
+  for (const auto& stack : rounds.stacks) results.push_back(stack.name);
+  const auto body = BuildBody(node, *rounds.body, std::move(given), rounds.left_out, results);
   if (!body) return kNotTaken;
-  for (size_t j = 0; j < rounds.states.size(); ++j)
-    if (!(body->results[rounds.first_result + j].type == rounds.states[j].type)) return kNotTaken;
-  if (!is_loop) return rounds.data[0].shape()[0] > 0 && MakeRounds(call, rounds, *body) ? kTaken : kNotTaken;
+  for (const auto& state : rounds.states)
+    if (!(body->ValueOf(state.next).type == state.value.type)) return kNotTaken;
+  for (const auto& stack : rounds.stacks)
+    if (!Fits(stack, body->ValueOf(stack.name).type)) return kNotTaken;
+  return is_loop ? TakeRounds(call, &rounds, *body) : MakeRounds(call, rounds, *body) ? kTaken : kNotTaken;
+}
 
-  if (call.has(0) && !call.in(0).known()) return Demand(node.inputs[0]) ? kAgain : kNotTaken;
+/* A Loop, when its body has been converted. */
+StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, const Body& body) {
+  if (call.has(0) && !call.in(0).known()) return Demand(call.node.inputs[0]) ? kAgain : kNotTaken;
   const int64_t most = call.has(0) ? call.Int(0) : INT64_MAX;
   if (most <= 0) return kNotTaken;
-  const bool always = body->results[0].known() && IntsIn(body->results[0].array)[0] != 0;
-  if (always && call.has(1) && !call.in(1).known() && Demand(node.inputs[1])) return kAgain;
+  const Value& goes_on = body.ValueOf(rounds->body->outputs[0].name);
+  const bool always = goes_on.known() && IntsIn(goes_on.array)[0] != 0;
+  if (always && call.has(1) && !call.in(1).known() && Demand(call.node.inputs[1])) return kAgain;
   const bool starts = !call.has(1) || (call.in(1).known() && call.Int(1) != 0);
-  if (!always || !starts) return MakeWhile(call, rounds, *body, most) ? kTaken : kNotTaken;
+  if (!always || !starts) return MakeWhile(call, *rounds, body, most) ? kTaken : kNotTaken;
   if (most > kMostRounds) return kNotTaken;
   std::vector<int64_t> numbers(static_cast<size_t>(most));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
-  rounds.data = {call.IntTensor(numbers)};
-  return MakeRounds(call, rounds, *body) ? kTaken : kNotTaken;
+  rounds->data = {{call.IntTensor(numbers), rounds->body->inputs[0].name}};
+  return MakeRounds(call, *rounds, body) ? kTaken : kNotTaken;
 }
 
-/* States that the body changes; others go to `same`, by name. */
-std::vector<size_t> StageBuilder::Changing(const Rounds& rounds, const Body& body, std::map<std::string, Value>* same) {
-  std::vector<size_t> changing;
-  for (size_t j = 0; j < rounds.states.size(); ++j) {
-    const std::string& name = rounds.body->inputs[rounds.first_state + j].name;
-    const std::string* result = body.NameOf(body.Result(rounds.first_result + j).node.get());
-    if (result && *result == name)
-      (*same)[name] = rounds.states[j];
-    else
-      changing.push_back(j);
+/* States that the body changes; others go to `same`, by name, and are results as they are. */
+std::vector<const RoundsState*> StageBuilder::Changing(const Call& call, const Rounds& rounds, const Body& body,
+                                                       std::map<std::string, Value>* same) {
+  std::vector<const RoundsState*> changing;
+  for (const auto& state : rounds.states) {
+    const std::string* result = body.NameOf(body.EntryOf(state.next).node.get());
+    if (result && *result == state.name) {
+      (*same)[state.name] = state.value;
+      PutResult(call, state.output, state.value);
+    } else {
+      changing.push_back(&state);
+    }
   }
   return changing;
 }
 
+void StageBuilder::PutResult(const Call& call, int output, const Value& value) {
+  if (call.wants(output)) values_[call.node.outputs[static_cast<size_t>(output)]] = value;
+}
+
+/* All rows of a loop whose number of rounds is known. */
+static Value Stacked(const Call& call, const RoundsStack& stack, const Value& made) {
+  const int64_t count = made.shape()[0];
+  if (stack.kind == RoundsStack::kRows) {
+    const Value rows = stack.reversed ? Reversed(call, made) : made;
+    return MoveAxis(call, rows, 0, call.Axis(stack.axis, rows.ndim()));
+  }
+  if (stack.kind == RoundsStack::kConcat) {
+    Shape all(made.shape().dims() + 1, made.ndim() - 1);
+    all[stack.axis] *= count;
+    const Value rows = call.Reshape(MoveAxis(call, made, 0, stack.axis), all);
+    return Concat(call, {stack.before, rows}, stack.axis);
+  }
+  Value sequence = stack.before;
+  auto elements = std::make_shared<std::vector<Value>>(*sequence.elements);
+  const std::vector<Value> rows =
+      count == 1 ? std::vector<Value>{call.Reshape(made, Shape(made.shape().dims() + 1, made.ndim() - 1))}
+                 : call.Ops("SliceChannel", {made}, {{"axis", "0"}, {"num_outputs", Text(count)}, {"squeeze_axis", "True"}});
+  elements->insert(elements->end(), rows.begin(), rows.end());
+  sequence.elements = elements;
+  sequence.element_dtype = made.dtype();
+  return sequence;
+}
+
 /* Writes the node of a loop over data. False: it is none. */
 bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body& body) {
-  const auto& names = rounds.body->inputs;
-  const size_t num_states = rounds.states.size(), stacks = rounds.out_axes.size();
+  const int64_t length = rounds.data[0].value.shape()[0];
+  if (length == 0) return false;
+  for (const auto& stack : rounds.stacks)
+    if (stack.kind == RoundsStack::kSequence && length > kMostElements) return false;
   std::map<std::string, Value> same;
-  const std::vector<size_t> changing = Changing(rounds, body, &same);
+  const auto changing = Changing(call, rounds, body, &same);
   Symbol symbol;
-  const auto add = [&](const NodeEntry& e) { symbol.outputs.push_back(Own(e, symbol.outputs)); };
-  const auto reads_data = [&] {
-    const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
-    for (size_t k = 0; k < rounds.data.size(); ++k)
-      if (body.PlaceOf(variables, names[rounds.first_data + k].name) >= 0) return true;
-    return false;
-  };
-  for (size_t j : changing) add(body.Result(rounds.first_result + j));
-  for (size_t k = 0; k < stacks; ++k) add(body.Result(rounds.first_result + num_states + k));
-  const bool counts = !reads_data();  // then the slices are stacked, so that somebody reads them
-  if (counts) add(body.Input(names[rounds.first_data].name));
-  std::rotate(symbol.outputs.begin(), symbol.outputs.begin() + static_cast<ptrdiff_t>(changing.size()), symbol.outputs.end());
+  const auto add = [&](const std::string& name) { symbol.outputs.push_back(Own(body.EntryOf(name), symbol.outputs)); };
+  for (const auto& stack : rounds.stacks) add(stack.name);
+  for (const auto* state : changing) add(state->next);
+  const auto read = symbol.ListInputs(Symbol::kAll);
+  const bool counts = std::none_of(rounds.data.begin(), rounds.data.end(), [&](const auto& d) { return body.PlaceOf(read, d.name) >= 0; });
+  if (counts) {  // then slices are stacked, so that somebody reads them
+    const NodeEntry slice = Own(body.EntryOf(rounds.data[0].name), {});
+    symbol.outputs.insert(symbol.outputs.begin() + static_cast<ptrdiff_t>(rounds.stacks.size()), slice);
+  }
 
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
   std::vector<int64_t> data_at, state_at, order, remain;
   std::vector<Value> operands;
-  for (size_t k = 0; k < rounds.data.size(); ++k) {
-    const int64_t at = body.PlaceOf(variables, names[rounds.first_data + k].name);
+  for (const auto& data : rounds.data) {
+    const int64_t at = body.PlaceOf(variables, data.name);
     if (at < 0) continue;
     data_at.push_back(at);
-    operands.push_back(rounds.data[k]);
+    operands.push_back(data.value);
   }
-  for (size_t j : changing) {
-    const int64_t at = body.PlaceOf(variables, names[rounds.first_state + j].name);
+  for (const auto* state : changing) {
+    const int64_t at = body.PlaceOf(variables, state->name);
     if (at < 0) return false;  // written and never read
     order.push_back(static_cast<int64_t>(state_at.size()));
     state_at.push_back(at);
-    operands.push_back(rounds.states[j]);
+    operands.push_back(state->value);
   }
   for (int64_t i = 0; i < static_cast<int64_t>(variables.size()); ++i) {
     if (std::count(data_at.begin(), data_at.end(), i) + std::count(state_at.begin(), state_at.end(), i) > 0) continue;
     remain.push_back(i);
     operands.push_back(Outside(body, variables[static_cast<size_t>(i)], same));
   }
-  const size_t num_stacked = stacks + counts;
+  const size_t num_stacked = rounds.stacks.size() + counts;
   const std::vector<Value> made = builder_.Holding(call, "_npx_foreach", operands, {symbol},
                                                    {{"num_outputs", std::to_string(num_stacked + changing.size())},
                                                     {"num_out_data", std::to_string(num_stacked)},
@@ -270,19 +384,46 @@ bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body
                                                     {"in_state_index", Text(order)},
                                                     {"remain_locs", Text(remain)}});
   if (made.empty()) return false;
-  std::vector<Value> results = rounds.states;
-  for (size_t c = 0; c < changing.size(); ++c) results[changing[c]] = made[num_stacked + c];
-  for (size_t k = 0; k < stacks; ++k) {
-    const Value stack = rounds.out_reversed[k] ? Reversed(call, made[k]) : made[k];
-    results.push_back(MoveAxis(call, stack, 0, call.Axis(rounds.out_axes[k], stack.ndim())));
-  }
-  PutResults(call.node, results);
+  for (size_t c = 0; c < changing.size(); ++c) PutResult(call, changing[c]->output, made[num_stacked + c]);
+  for (size_t k = 0; k < rounds.stacks.size(); ++k)
+    if (call.wants(rounds.stacks[k].output)) PutResult(call, rounds.stacks[k].output, Stacked(call, rounds.stacks[k], made[k]));
   return true;
 }
 
-void StageBuilder::PutResults(const NodeProto& node, const std::vector<Value>& results) {
-  for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
-    if (!node.outputs[i].empty()) values_[node.outputs[i]] = results[i];
+/* Nodes that make what the loop gives of `made`, the first `count` of whose rows there are. */
+void StageBuilder::CutRows(const Call& call, const RoundsStack& stack, const Value& made, const Value& count) {
+  if (!call.wants(stack.output)) return;
+  const std::string& name = call.node.outputs[static_cast<size_t>(stack.output)];
+  const auto known = [&](const char* what, const Value& value) { return values_[name + what] = value, name + what; };
+  const std::string zero = known("#zero", call.IntTensor({0}));
+  std::vector<const NodeProto*> nodes;
+  const auto add = [&](const char* op, std::vector<std::string> inputs, const std::string& output, const char* attribute,
+                       std::vector<int64_t> ints) {
+    stage_->made.emplace_back();
+    NodeProto& node = stage_->made.back();
+    node.op = op, node.opset = 13, node.inputs = std::move(inputs), node.outputs = {output};
+    if (attribute) {
+      node.attributes.emplace_back();
+      Attribute& a = node.attributes.back();
+      a.name = attribute;
+      a.kind = std::string(op) == "Transpose" ? AttributeKind::kInts : AttributeKind::kInt;
+      a.i = ints[0], a.ints = std::move(ints);
+    }
+    nodes.push_back(&node);
+  };
+  const bool alone = stack.kind == RoundsStack::kRows;
+  add("Slice", {known("#rows", made), zero, known("#count", call.Reshape(count, Shape{1})), zero}, alone ? name : name + "#cut", nullptr,
+      {});
+  if (stack.kind == RoundsStack::kSequence) {
+    add("SplitToSequence", {name + "#cut"}, name, "keepdims", {0});
+  } else if (stack.kind == RoundsStack::kConcat) {
+    std::vector<int64_t> all(made.shape().begin() + 1, made.shape().end());
+    all[static_cast<size_t>(stack.axis)] = -1;
+    add("Transpose", {name + "#cut"}, name + "#moved", "perm", AxesMoved(made.ndim(), 0, stack.axis));
+    add("Reshape", {name + "#moved", known("#all", call.IntTensor(all))}, name + "#joined", nullptr, {});
+    add("Concat", {known("#before", stack.before), name + "#joined"}, name, "axis", {stack.axis});
+  }
+  todo_.insert(todo_.begin(), nodes.begin(), nodes.end());
 }
 
 /*
@@ -291,36 +432,32 @@ void StageBuilder::PutResults(const NodeProto& node, const std::vector<Value>& r
  * cut out where their number is known, when the plan has run.
  */
 bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most) {
-  const auto& names = rounds.body->inputs;
-  const size_t num_states = rounds.states.size(), stacks = rounds.out_axes.size();
-  for (size_t k = 0; k < stacks; ++k)
-    if (body.results[1 + num_states + k].size() > kMostPadded / std::min(most, kMostPadded)) return false;
+  for (const auto& stack : rounds.stacks)
+    if (body.ValueOf(stack.name).size() > kMostPadded / std::min(most, kMostPadded) ||
+        (stack.kind == RoundsStack::kSequence && !stack.before.elements->empty()))
+      return false;
+  const std::string &step = rounds.body->inputs[0].name, &last = rounds.body->outputs[0].name;
   const Value start = call.Reshape(call.has(1) ? call.in(1) : call.Scalar(1, kBool), Shape(0));
-  if (start.dtype() != kBool || body.results[0].dtype() != kBool || body.results[0].size() != 1) return false;
+  if (start.dtype() != kBool || body.ValueOf(last).dtype() != kBool || body.ValueOf(last).size() != 1) return false;
   std::map<std::string, Value> same;
-  const std::vector<size_t> changing = Changing(rounds, body, &same);
+  const auto changing = Changing(call, rounds, body, &same);
   Symbol symbol;
   const auto add = [&](const NodeEntry& e) { symbol.outputs.push_back(Own(e, symbol.outputs)); };
-  for (size_t k = 0; k < stacks; ++k) add(body.Result(1 + num_states + k));
+  for (const auto& stack : rounds.stacks) add(body.EntryOf(stack.name));
   const NodeEntry goes_on{MakeVariable("goes_on"), 0, 0};
-  const NodeEntry truth = MakeOp("_npi_reshape", {body.Result(0)}, {{"newshape", "()"}});
-  add(MakeOp("_npi_logical_and", {goes_on, truth}));
-  add(MakeOp("_npi_add_scalar", {body.Input(names[0].name)}, {{"scalar", "1"}, {"is_int", "True"}}));
-  for (size_t j : changing) add(body.Result(1 + j));
+  add(MakeOp("_npi_logical_and", {goes_on, MakeOp("_npi_reshape", {body.EntryOf(last)}, {{"newshape", "()"}})}));
+  add(MakeOp("_npi_add_scalar", {body.EntryOf(step)}, {{"scalar", "1"}, {"is_int", "True"}}));
+  for (const auto* state : changing) add(body.EntryOf(state->next));
 
   std::vector<Value> operands = {start, call.Scalar(0, kInt64)};
-  for (size_t j : changing) operands.push_back(rounds.states[j]);
+  for (const auto* state : changing) operands.push_back(state->value);
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
-  std::vector<int64_t> reads(variables.size(), -1), states;
-  const auto state = [&](int64_t at) {
-    if (at >= 0) reads[static_cast<size_t>(at)] = static_cast<int64_t>(states.size());
-    states.push_back(at);
-    return at >= 0;
-  };
-  state(std::find(variables.begin(), variables.end(), goes_on.node) - variables.begin());
-  state(body.PlaceOf(variables, names[0].name));
-  for (size_t j : changing)
-    if (!state(body.PlaceOf(variables, names[2 + j].name))) return false;  // written and never read
+  std::vector<int64_t> states = {std::find(variables.begin(), variables.end(), goes_on.node) - variables.begin(),
+                                 body.PlaceOf(variables, step)};
+  for (const auto* state : changing) states.push_back(body.PlaceOf(variables, state->name));
+  if (std::count(states.begin(), states.end(), int64_t{-1}) > 0) return false;  // written and never read
+  std::vector<int64_t> reads(variables.size(), -1);
+  for (size_t j = 0; j < states.size(); ++j) reads[static_cast<size_t>(states[j])] = static_cast<int64_t>(j);
   for (size_t i = 0; i < variables.size(); ++i) {
     if (reads[i] >= 0) continue;
     reads[i] = static_cast<int64_t>(operands.size());
@@ -328,6 +465,7 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   }
   Symbol condition;
   condition.outputs = {MakeOp("_copy", {NodeEntry{MakeVariable("goes_on"), 0, 0}})};
+  const size_t stacks = rounds.stacks.size();
   const std::vector<Value> made = builder_.Holding(call, "_while_loop", operands, {condition, symbol},
                                                    {{"num_outputs", std::to_string(symbol.outputs.size())},
                                                     {"num_out_data", std::to_string(stacks)},
@@ -336,23 +474,8 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
                                                     {"func_input_locs", Text(reads)},
                                                     {"func_var_locs", Text(states)}});
   if (made.empty()) return false;
-  std::vector<Value> results = rounds.states;
-  for (size_t c = 0; c < changing.size(); ++c) results[changing[c]] = made[stacks + 2 + c];
-  PutResults(call.node, results);
-  for (size_t k = 0; k < stacks; ++k) {
-    if (!call.wants(static_cast<int>(num_states + k))) continue;
-    const std::string& name = call.node.outputs[num_states + k];
-    values_[name + "#rows"] = made[k];
-    values_[name + "#zero"] = call.IntTensor({0});
-    values_[name + "#count"] = call.Reshape(made[stacks + 1], Shape{1});
-    stage_->made.emplace_back();
-    NodeProto& cut = stage_->made.back();
-    cut.op = "Slice";
-    cut.opset = 13;
-    cut.inputs = {name + "#rows", name + "#zero", name + "#count", name + "#zero"};
-    cut.outputs = {name};
-    todo_.push_front(&cut);
-  }
+  for (size_t c = 0; c < changing.size(); ++c) PutResult(call, changing[c]->output, made[stacks + 2 + c]);
+  for (size_t k = 0; k < stacks; ++k) CutRows(call, rounds.stacks[k], made[k], made[stacks + 1]);
   return true;
 }
 
@@ -363,15 +486,20 @@ bool StageBuilder::MakeChoice(const NodeProto& node) {
   std::vector<std::unique_ptr<Body>> bodies;
   std::vector<Symbol> graphs(1);
   std::vector<std::string> places;
+  TensorTypes types;
   for (const char* name : {"then_branch", "else_branch"}) {
     const GraphProto* branch = call.GraphAttr(name);
-    bodies.push_back(BuildBody(node, *branch, {}));
+    std::vector<std::string> results;
+    for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back(branch->outputs[i].name);
+    bodies.push_back(BuildBody(node, *branch, {}, {}, results));
     if (!bodies.back()) return false;
     const Body& body = *bodies.back();
     graphs.emplace_back();
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (!(body.results[i].type == bodies[0]->results[i].type)) return false;
-      graphs.back().outputs.push_back(Own(body.Result(i), graphs.back().outputs));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const TensorType& type = body.ValueOf(results[i]).type;
+      if (bodies.size() == 1) types.push_back(type);
+      if (!(type == types[i])) return false;
+      graphs.back().outputs.push_back(Own(body.EntryOf(results[i]), graphs.back().outputs));
     }
     std::vector<int64_t> reads;
     for (const NodePtr& variable : graphs.back().ListInputs(Symbol::kAll)) {
@@ -387,7 +515,7 @@ bool StageBuilder::MakeChoice(const NodeProto& node) {
                                                     {"then_input_locs", places[0]},
                                                     {"else_input_locs", places[1]}});
   if (made.empty()) return false;
-  PutResults(node, made);
+  for (size_t i = 0; i < node.outputs.size(); ++i) PutResult(call, static_cast<int>(i), made[i]);
   return true;
 }
 

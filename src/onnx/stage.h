@@ -19,6 +19,8 @@ namespace onnx {
 
 struct Pending;
 struct Rounds;
+struct RoundsState;
+struct RoundsStack;
 
 /* A result of a stage: an output of its plan, contents known beforehand, or several of them. */
 struct Slot {
@@ -114,13 +116,16 @@ class StageBuilder {
   enum Taken : uint8_t { kTaken, kAgain, kNotTaken };  // kAgain: the plan depends on more contents now
   Taken TakeLoop(const NodeProto& node);
   struct Body;
-  std::unique_ptr<Body> BuildBody(const NodeProto& node, const GraphProto& graph, Env given);
+  std::unique_ptr<Body> BuildBody(const NodeProto& node, const GraphProto& graph, Env given, const std::vector<const NodeProto*>& left_out,
+                                  const std::vector<std::string>& results);
   Value Outside(const Body& body, const NodePtr& variable, const std::map<std::string, Value>& same);
-  static std::vector<size_t> Changing(const Rounds& rounds, const Body& body, std::map<std::string, Value>* same);
+  std::vector<const RoundsState*> Changing(const Call& call, const Rounds& rounds, const Body& body, std::map<std::string, Value>* same);
+  Taken TakeRounds(const Call& call, Rounds* rounds, const Body& body);
   bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
   bool MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most);
+  void CutRows(const Call& call, const RoundsStack& stack, const Value& made, const Value& count);
   bool MakeChoice(const NodeProto& node);
-  void PutResults(const NodeProto& node, const std::vector<Value>& results);
+  void PutResult(const Call& call, int output, const Value& value);
   void ConvertAll();
   void Collect();
   void ReducePrecision();

@@ -18,13 +18,13 @@ def body(nodes, inputs, outputs):
     return helper.make_graph(nodes, "body", inputs, outputs)
 
 
-def check(nodes, feeds, outputs, constants=(), cuts=0, runs=1):
+def check(nodes, feeds, outputs, constants=(), cuts=0, runs=1, opset=19):
     """Compare; `cuts` nodes run on arrays. Returns the model."""
     inputs = [info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()]
     graph = helper.make_graph(nodes, "graph", inputs, [onnx.ValueInfoProto(name=n) for n in outputs],
                               [numpy_helper.from_array(np.asarray(v), k)
                                for k, v in dict(constants).items()])
-    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)],
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
                              ir_version=9).SerializeToString()
     model, want = mx.onnx.load(data), theirs(data, feeds)
     for _ in range(runs):
@@ -128,14 +128,50 @@ def test_state_that_is_never_read():
           ["y", "z"], CONSTANTS, cuts=1)
 
 
-def test_states_that_grow_run_on_arrays():
-    inner = body([*STEP, node("Identity", ["c"], ["c2"]), node("Concat", ["all", "t"], ["all2"],
-                                                               axis=0)],
-                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[1, 3]),
-                  info("all", shape=[None, 3])],
-                 [info("c2", BOOL, []), info("t"), info("all2")])
-    check([node("Loop", ["ten", "", "x", "x"], ["y", "z"], body=inner)], {"x": numbers(1, 3)},
-          ["y", "z"], CONSTANTS, cuts=1)
+def test_states_that_grow_and_are_read_run_on_arrays():
+    inner = body([node("MatMul", ["all", "W"], ["p"]), node("ReduceMax", ["p"], ["t"], axes=[0]),
+                  node("Identity", ["c"], ["c2"]), node("Concat", ["all", "t"], ["all2"], axis=0)],
+                 [info("i", INT, []), info("c", BOOL, []), info("all", shape=[None, 3])],
+                 [info("c2", BOOL, []), info("all2")])
+    check([node("Loop", ["ten", "", "x"], ["z"], body=inner)], {"x": numbers(1, 3)}, ["z"],
+          CONSTANTS, cuts=1, opset=17, runs=2)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_what_is_appended(ends, axis):
+    """To an array along any axis, and to a sequence: no state of the loop."""
+    last = node("Less", ["k2", "limit"], ["c2"]) if ends else node("Identity", ["c"], ["c2"])
+    sequence = helper.make_tensor_sequence_value_info
+    inner = body([*STEP, node("Add", ["k", "1"], ["k2"]), last,
+                  node("Reshape", ["t", "wide"], ["w"]), node("Concat", ["all", "w"], ["all1"],
+                                                              axis=axis),
+                  node("SequenceInsert", ["q", "t"], ["q1"]), node("Identity", ["all1"], ["all2"]),
+                  node("Identity", ["q1"], ["q2"]), node("Neg", ["t"], ["o"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("k", INT, []),
+                  info("all", shape=[None, None, 3]), sequence("q", FLOAT, None),
+                  info("s", shape=[3])],
+                 [info("c2", BOOL, []), info("k2", INT, []), info("all2"),
+                  sequence("q2", FLOAT, None), info("t"), info("o")])
+    nodes = [node("SequenceEmpty", [], ["empty"], dtype=FLOAT),
+             node("Reshape", ["x", "wide"], ["first"]),
+             node("Loop", ["ten", "", "zero", "first", "empty", "x"],
+                  ["k", "all", "q", "y", "z"], body=inner),
+             node("ConcatFromSequence", ["q"], ["joined"], axis=0, new_axis=1)]
+    check(nodes, {"x": numbers(3), "limit": np.array(4)}, ["k", "all", "joined", "y", "z"],
+          {**CONSTANTS, "wide": np.array([1, 1, 3])}, runs=2)
+
+
+def test_sequences_that_had_elements():
+    inner = body([*STEP, node("Identity", ["c"], ["c2"]), node("SequenceInsert", ["q", "t"], ["q2"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3]),
+                  helper.make_tensor_sequence_value_info("q", FLOAT, None)],
+                 [info("c2", BOOL, []), info("t"),
+                  helper.make_tensor_sequence_value_info("q2", FLOAT, None)])
+    check([node("SequenceConstruct", ["x"], ["q0"]),
+           node("Loop", ["ten", "", "x", "q0"], ["s", "q"], body=inner),
+           node("ConcatFromSequence", ["q"], ["joined"], axis=0, new_axis=1)],
+          {"x": numbers(3)}, ["s", "joined"], CONSTANTS)
 
 
 def test_branches_and_loops_in_a_body():
