@@ -307,6 +307,19 @@ std::vector<const RoundsState*> StageBuilder::Changing(const Call& call, const R
   return changing;
 }
 
+/* The next states. Loops give those that nobody reads only when they have read them: where `yes`,
+ * which is true in each round. */
+void StageBuilder::AddStates(const Body& body, const std::vector<const RoundsState*>& states, const NodeEntry& yes, Symbol* symbol) {
+  Symbol all = *symbol;
+  for (const auto* state : states) all.outputs.push_back(body.EntryOf(state->next));
+  const std::vector<NodePtr> read = all.ListInputs(Symbol::kAll);
+  for (const auto* state : states) {
+    NodeEntry next = body.EntryOf(state->next);
+    if (body.PlaceOf(read, state->name) < 0) next = MakeOp("_npi_where", {yes, next, body.EntryOf(state->name)});
+    symbol->outputs.push_back(Own(next, symbol->outputs));
+  }
+}
+
 void StageBuilder::PutResult(const Call& call, int output, const Value& value) {
   if (call.wants(output)) values_[call.node.outputs[static_cast<size_t>(output)]] = value;
 }
@@ -346,7 +359,8 @@ bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body
   Symbol symbol;
   const auto add = [&](const std::string& name) { symbol.outputs.push_back(Own(body.EntryOf(name), symbol.outputs)); };
   for (const auto& stack : rounds.stacks) add(stack.name);
-  for (const auto* state : changing) add(state->next);
+  const NodeEntry yes{MakeVariable("yes"), 0, 0};
+  AddStates(body, changing, yes, &symbol);
   const auto read = symbol.ListInputs(Symbol::kAll);
   const bool counts = std::none_of(rounds.data.begin(), rounds.data.end(), [&](const auto& d) { return body.PlaceOf(read, d.name) >= 0; });
   if (counts) {  // then slices are stacked, so that somebody reads them
@@ -364,16 +378,15 @@ bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body
     operands.push_back(data.value);
   }
   for (const auto* state : changing) {
-    const int64_t at = body.PlaceOf(variables, state->name);
-    if (at < 0) return false;  // written and never read
     order.push_back(static_cast<int64_t>(state_at.size()));
-    state_at.push_back(at);
+    state_at.push_back(body.PlaceOf(variables, state->name));
     operands.push_back(state->value);
   }
   for (int64_t i = 0; i < static_cast<int64_t>(variables.size()); ++i) {
     if (std::count(data_at.begin(), data_at.end(), i) + std::count(state_at.begin(), state_at.end(), i) > 0) continue;
     remain.push_back(i);
-    operands.push_back(Outside(body, variables[static_cast<size_t>(i)], same));
+    const NodePtr& variable = variables[static_cast<size_t>(i)];
+    operands.push_back(variable == yes.node ? call.Scalar(1, kBool) : Outside(body, variable, same));
   }
   const size_t num_stacked = rounds.stacks.size() + counts;
   const std::vector<Value> made = builder_.Holding(call, "_npx_foreach", operands, {symbol},
@@ -447,7 +460,7 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   const NodeEntry goes_on{MakeVariable("goes_on"), 0, 0};
   add(MakeOp("_npi_logical_and", {goes_on, MakeOp("_npi_reshape", {body.EntryOf(last)}, {{"newshape", "()"}})}));
   add(MakeOp("_npi_add_scalar", {body.EntryOf(step)}, {{"scalar", "1"}, {"is_int", "True"}}));
-  for (const auto* state : changing) add(body.EntryOf(state->next));
+  AddStates(body, changing, goes_on, &symbol);
 
   std::vector<Value> operands = {start, call.Scalar(0, kInt64)};
   for (const auto* state : changing) operands.push_back(state->value);
@@ -455,7 +468,6 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   std::vector<int64_t> states = {std::find(variables.begin(), variables.end(), goes_on.node) - variables.begin(),
                                  body.PlaceOf(variables, step)};
   for (const auto* state : changing) states.push_back(body.PlaceOf(variables, state->name));
-  if (std::count(states.begin(), states.end(), int64_t{-1}) > 0) return false;  // written and never read
   std::vector<int64_t> reads(variables.size(), -1);
   for (size_t j = 0; j < states.size(); ++j) reads[static_cast<size_t>(states[j])] = static_cast<int64_t>(j);
   for (size_t i = 0; i < variables.size(); ++i) {

@@ -123,6 +123,7 @@ class StageBuilder {
   Taken TakeRounds(const Call& call, Rounds* rounds, const Body& body);
   bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
   bool MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most);
+  static void AddStates(const Body& body, const std::vector<const RoundsState*>& states, const NodeEntry& yes, Symbol* symbol);
   void CutRows(const Call& call, const RoundsStack& stack, const Value& made, const Value& count);
   bool MakeChoice(const NodeProto& node);
   void PutResult(const Call& call, int output, const Value& value);

@@ -119,13 +119,15 @@ def test_loop_that_does_not_start():
           {"x": numbers(3), "limit": np.array(9), "go": np.array(False)}, ["k", "y"], CONSTANTS)
 
 
-def test_state_that_is_never_read():
-    inner = body([*STEP, node("Identity", ["c"], ["c2"]), node("Neg", ["t"], ["u2"])],
+@pytest.mark.parametrize("ends", [False, True])
+def test_state_that_is_never_read(ends):
+    last = node("Less", ["i", "limit"], ["c2"]) if ends else node("Identity", ["c"], ["c2"])
+    inner = body([*STEP, last, node("Neg", ["t"], ["u2"])],
                  [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3]),
                   info("u", shape=[3])],
                  [info("c2", BOOL, []), info("t"), info("u2")])
-    check([node("Loop", ["ten", "", "x", "x"], ["y", "z"], body=inner)], {"x": numbers(3)},
-          ["y", "z"], CONSTANTS, cuts=1)
+    check([node("Loop", ["ten", "", "x", "x"], ["y", "z"], body=inner)],
+          {"x": numbers(3), "limit": np.array(3)}, ["y", "z"], CONSTANTS)
 
 
 def test_states_that_grow_and_are_read_run_on_arrays():
