@@ -73,7 +73,8 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f);
   if (c.Attr("do_rotary", int64_t{0}) != 0) c.Refuse("attribute do_rotary is not 0; accepted is 0");
-  c.Ignore("past_present_share_buffer");
+  if (c.Attr("past_present_share_buffer", int64_t{0}) != 0)  // past would have rows that are none
+    c.Refuse("attribute past_present_share_buffer is not 0; accepted is 0, and buffers of MultiHeadAttention");
   CheckRank(c, 0, 3, 3);
   CheckRank(c, 1, 2, 2);
   const Value &x = c.in(0), &w = c.in(1);

@@ -214,3 +214,12 @@ def test_indirections_of_other_shapes_are_refused():
     data = model_of("MultiHeadAttention", MULTI, feeds, ["y"], num_heads=3)
     with pytest.raises(mx.base.MXNetError, match="cache_indirection has shape"):
         mx.onnx.load(data).run(feeds)
+
+
+def test_shared_buffers_of_attention_are_refused():
+    feeds = {"x": numbers(2, 1, 12), "w": numbers(12, 36), "b": numbers(36),
+             "past": numbers(2, 2, 3, 8, 4), "length": ints(3)}
+    data = model_of("Attention", ["x", "w", "b", "mask", "past", "bias", "length"], feeds, ["y", "p"],
+                    num_heads=3, past_present_share_buffer=1)
+    with pytest.raises(mx.base.MXNetError, match="past_present_share_buffer is not 0"):
+        mx.onnx.load(data).run(feeds)
