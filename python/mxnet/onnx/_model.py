@@ -99,7 +99,7 @@ def _from_numpy(given, ctx):
 
 
 def _as_arrays(values, ctx):
-    """`values` with arrays of ours in the place of NumPy's; None where one is no array of numbers."""
+    """`values` with arrays of ours in the place of NumPy's; None where one is something else."""
     found, all_theirs = [], True
     for value in values:
         if type(value) is _np.ndarray and value.dtype.isbuiltin == 1 and value.dtype.kind in "fiub":
