@@ -276,7 +276,9 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
 
 /* A Loop, when its body has been converted. */
 StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, const Body& body) {
-  if (call.has(0) && !call.in(0).known()) return Demand(call.node.inputs[0]) ? kAgain : kNotTaken;
+  const bool open = call.has(0) && !call.in(0).known();
+  if (open && rounds->stacks.empty()) return MakeWhile(call, *rounds, body, INT64_MAX) ? kTaken : kNotTaken;
+  if (open) return Demand(call.node.inputs[0]) ? kAgain : kNotTaken;
   const int64_t most = call.has(0) ? call.Int(0) : INT64_MAX;
   if (most <= 0) return kNotTaken;
   const Value& goes_on = body.ValueOf(rounds->body->outputs[0].name);
@@ -440,8 +442,8 @@ void StageBuilder::CutRows(const Call& call, const RoundsStack& stack, const Val
 }
 
 /*
- * Writes the node of a loop that its body ends: whether it goes on is a state as others are, and so
- * is the number of the round. What is stacked has rows for `most` rounds; those that were made are
+ * Writes the node of a loop that its body ends, or the number of rounds, which is not known then:
+ * whether it goes on is a state as others are, and so is the number of the round. What is stacked has rows for `most` rounds; those that were made are
  * cut out where their number is known, when the plan has run.
  */
 bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most) {
@@ -450,7 +452,11 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
         (stack.kind == RoundsStack::kSequence && !stack.before.elements->empty()))
       return false;
   const std::string &step = rounds.body->inputs[0].name, &last = rounds.body->outputs[0].name;
-  const Value start = call.Reshape(call.has(1) ? call.in(1) : call.Scalar(1, kBool), Shape(0));
+  Value start = call.Reshape(call.has(1) ? call.in(1) : call.Scalar(1, kBool), Shape(0)), most_rounds;
+  if (call.has(0) && !call.in(0).known()) {
+    most_rounds = call.Reshape(call.Cast(call.in(0), kInt64), Shape(0));
+    start = Binary(call, "logical_and", start, BinaryNumber(call, "greater", most_rounds, 0));
+  }
   if (start.dtype() != kBool || body.ValueOf(last).dtype() != kBool || body.ValueOf(last).size() != 1) return false;
   std::map<std::string, Value> same;
   const auto changing = Changing(call, rounds, body, &same);
@@ -458,8 +464,12 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   const auto add = [&](const NodeEntry& e) { symbol.outputs.push_back(Own(e, symbol.outputs)); };
   for (const auto& stack : rounds.stacks) add(body.EntryOf(stack.name));
   const NodeEntry goes_on{MakeVariable("goes_on"), 0, 0};
-  add(MakeOp("_npi_logical_and", {goes_on, MakeOp("_npi_reshape", {body.EntryOf(last)}, {{"newshape", "()"}})}));
-  add(MakeOp("_npi_add_scalar", {body.EntryOf(step)}, {{"scalar", "1"}, {"is_int", "True"}}));
+  const NodeEntry next = MakeOp("_npi_add_scalar", {body.EntryOf(step)}, {{"scalar", "1"}, {"is_int", "True"}});
+  const NodeEntry all_rounds{MakeVariable("rounds"), 0, 0};
+  NodeEntry truth = MakeOp("_npi_logical_and", {goes_on, MakeOp("_npi_reshape", {body.EntryOf(last)}, {{"newshape", "()"}})});
+  if (most_rounds.kind != Value::kNone) truth = MakeOp("_npi_logical_and", {truth, MakeOp("_npi_less", {next, all_rounds})});
+  add(truth);
+  add(next);
   AddStates(body, changing, goes_on, &symbol);
 
   std::vector<Value> operands = {start, call.Scalar(0, kInt64)};
@@ -473,7 +483,7 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   for (size_t i = 0; i < variables.size(); ++i) {
     if (reads[i] >= 0) continue;
     reads[i] = static_cast<int64_t>(operands.size());
-    operands.push_back(Outside(body, variables[i], same));
+    operands.push_back(variables[i] == all_rounds.node ? most_rounds : Outside(body, variables[i], same));
   }
   Symbol condition;
   condition.outputs = {MakeOp("_copy", {NodeEntry{MakeVariable("goes_on"), 0, 0}})};

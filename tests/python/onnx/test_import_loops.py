@@ -86,9 +86,14 @@ def test_number_of_rounds_that_is_an_input():
     inner = body([*STEP, node("Identity", ["c"], ["c2"])],
                  [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3])],
                  [info("c2", BOOL, []), info("t")])
-    for rounds in (4, 0):
-        check([node("Loop", ["n", "yes", "x"], ["y"], body=inner)],
-              {"x": numbers(3), "n": np.array(rounds)}, ["y"], CONSTANTS, cuts=rounds == 0)
+    for rounds in (4, 0, -1):
+        for starts in ("yes", "go"):
+            model = check([node("Loop", ["n", starts, "x"], ["y"], body=inner)],
+                          {"x": numbers(3), "n": np.array(rounds), "go": np.array(rounds > 3)},
+                          ["y"], CONSTANTS)
+    for rounds in range(5):     # one plan for all
+        model.run({"x": numbers(3), "n": np.array(rounds), "go": np.array(True)})
+    assert str(model.explain()).count("plan of") == 1
 
 
 def while_body(*results):
