@@ -443,8 +443,9 @@ void StageBuilder::CutRows(const Call& call, const RoundsStack& stack, const Val
 
 /*
  * Writes the node of a loop that its body ends, or the number of rounds, which is not known then:
- * whether it goes on is a state as others are, and so is the number of the round. What is stacked has rows for `most` rounds; those that were made are
- * cut out where their number is known, when the plan has run.
+ * whether it goes on is a state as others are, and so is the number of the round. What is stacked
+ * has rows for `most` rounds; those that were made are cut out where their number is known, when
+ * the plan has run.
  */
 bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most) {
   for (const auto& stack : rounds.stacks)
