@@ -268,17 +268,40 @@ std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const s
   for (const Value& v : operands) in.push_back(v.type);
   const bool by_value = record->RunsBy(*attrs) == RunBy::kArrays;
   if (by_value || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) throw NeedsValue{};
-  std::vector<NodeEntry> entries;
-  for (const Value& v : operands) entries.push_back(EntryOf(v));
-  const NodePtr node = MakeNode(op, std::move(entries), std::move(dict), NameFor(call));
+  const NodePtr node = MakeNode(op, Entries(operands), std::move(dict), NameFor(call));
   if (traces_) traces_->nodes.push_back(node);
-  std::vector<Value> results(out.size());
-  for (size_t i = 0; i < out.size(); ++i) {
+  return ResultsOf(node, out);
+}
+
+std::vector<NodeEntry> GraphBuilder::Entries(const std::vector<Value>& values) {
+  std::vector<NodeEntry> entries;
+  for (const Value& v : values) entries.push_back(EntryOf(v));
+  return entries;
+}
+
+std::vector<Value> GraphBuilder::ResultsOf(const NodePtr& node, const TensorTypes& types) {
+  std::vector<Value> results(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
     results[i].kind = Value::kTensor;
-    results[i].type = out[i];
+    results[i].type = types[i];
     results[i].entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
   }
   return results;
+}
+
+std::vector<Value> GraphBuilder::Holding(const Call& call, const char* op, const std::vector<Value>& operands, std::vector<Symbol> graphs,
+                                         AttrDict dict) {
+  dict["num_args"] = std::to_string(operands.size() + graphs.size());
+  auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get(op), std::move(dict)));
+  for (Symbol& graph : graphs) attrs->subgraphs.push_back(std::make_shared<Symbol>(std::move(graph)));
+  TensorTypes in, out(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
+  for (const Value& v : operands) in.push_back(v.type);
+  if (!InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};
+  auto node = std::make_shared<Node>();
+  node->name = NameFor(call);
+  node->attrs = std::move(attrs);
+  node->inputs = Entries(operands);
+  return ResultsOf(node, out);
 }
 
 }  // namespace onnx

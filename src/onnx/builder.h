@@ -67,6 +67,9 @@ class GraphBuilder {
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
   std::vector<Value> Apply(const Call& call, const char* op, const std::vector<Value>& operands, AttrDict attrs);
+  /* Results of an operator that holds graphs; none when inference does not tell their shapes. */
+  std::vector<Value> Holding(const Call& call, const char* op, const std::vector<Value>& operands, std::vector<Symbol> graphs,
+                             AttrDict attrs);
   /* An operand of the graph that is given when it runs. */
   Value Input(const std::string& name, const TensorType& type);
   /* The entry of the graph that has this value; contents that are known become a variable. */
@@ -122,11 +125,14 @@ class GraphBuilder {
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
   Context ctx() const { return ctx_; }
   bool widens() const { return widens_; }
+  void SetWidens(bool widens) { widens_ = widens; }  // before anything is made
   FoldedWeights* folded() const { return folded_; }
 
  private:
   Value Converted(const Value& value, int dtype, const std::string& name);
   std::vector<Value> Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands);
+  std::vector<NodeEntry> Entries(const std::vector<Value>& values);
+  static std::vector<Value> ResultsOf(const NodePtr& node, const TensorTypes& types);
   std::string NameFor(const Call& call);
   std::string Unused(const std::string& name);
   void Remember(const NodePtr& cast, const Value& before);
@@ -134,7 +140,8 @@ class GraphBuilder {
   Context ctx_;
   FoldedWeights* folded_;
   Traces* traces_ = nullptr;
-  const bool draws_, widens_;
+  const bool draws_;
+  bool widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;
   std::unordered_map<const Node*, Value> widened_;  // by the node of the cast

@@ -86,11 +86,6 @@ Value ElementOf(const Control& c, const Value& x, int axis, int64_t i) {
   return v;
 }
 
-struct ScanSpec {
-  std::vector<int64_t> in_axes, out_axes, in_directions, out_directions;
-  size_t num_scan = 0, num_state = 0, num_out = 0;
-};
-
 /* All rounds of a Scan over `inputs`; the first num_state of them are the state. */
 std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const ScanSpec& spec, const std::vector<Value>& inputs) {
   std::vector<Value> state(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(spec.num_state));
@@ -128,27 +123,9 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
 std::vector<Value> RunScan(Session* session, const NodeProto& node, const Env& env) {
   Control c(session, node, env);
   const GraphProto& body = c.Body("body");
-  const bool batched = node.opset < 9;  // with lengths, and a dimension of examples in front
-  const size_t first = batched ? 1 : 0, given = node.inputs.size() - std::min(first, node.inputs.size());
-  ScanSpec spec;
-  spec.num_scan = static_cast<size_t>(std::max<int64_t>(c.call.Attr("num_scan_inputs", int64_t{-1}), 0));
-  if (spec.num_scan == 0 || spec.num_scan > given || body.inputs.size() != given || body.outputs.size() < given - spec.num_scan)
-    c.call.Refuse("num_scan_inputs is " + std::to_string(spec.num_scan) + " of " + std::to_string(given) + " inputs, the body has " +
-                  std::to_string(body.inputs.size()));
-  spec.num_state = given - spec.num_scan;
-  spec.num_out = body.outputs.size() - spec.num_state;
-  const auto list = [&](const char* name, size_t count) {
-    std::vector<int64_t> values = c.call.Attr(name, std::vector<int64_t>(count, 0));
-    if (values.size() != count)
-      c.call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) +
-                    " values; accepted: " + std::to_string(count));
-    return values;
-  };
-  spec.in_axes = list("scan_input_axes", spec.num_scan);
-  spec.out_axes = list("scan_output_axes", spec.num_out);
-  spec.in_directions = list(batched ? "directions" : "scan_input_directions", spec.num_scan);
-  spec.out_directions = list("scan_output_directions", spec.num_out);
-  c.call.CheckAttributes();
+  const bool batched = node.opset < 9;
+  const size_t first = batched ? 1 : 0;
+  const ScanSpec spec = ReadScan(c.call);
   std::vector<Value> inputs(c.call.inputs().begin() + static_cast<ptrdiff_t>(first), c.call.inputs().end());
   for (const Value& v : inputs)
     if (v.kind != Value::kTensor) c.call.Refuse("an input is not a tensor");
@@ -227,6 +204,32 @@ void ConvertConstant(Call& c) {
 void RunsGraphs(Call& c) { c.Refuse("this operator runs graphs"); }  // never called: ControlOf and IsIf come first
 
 }  // namespace
+
+ScanSpec ReadScan(const Call& call) {
+  const GraphProto* body = call.GraphAttr("body");
+  const bool batched = call.opset < 9;  // with lengths, and a dimension of examples in front
+  const size_t count = call.node.inputs.size(), given = count - std::min<size_t>(batched, count);
+  ScanSpec spec;
+  spec.num_scan = static_cast<size_t>(std::max<int64_t>(call.Attr("num_scan_inputs", int64_t{-1}), 0));
+  if (!body || spec.num_scan == 0 || spec.num_scan > given || body->inputs.size() != given || body->outputs.size() < given - spec.num_scan)
+    call.Refuse("num_scan_inputs is " + std::to_string(spec.num_scan) + " of " + std::to_string(given) + " inputs, the body has " +
+                std::to_string(body ? body->inputs.size() : 0));
+  spec.num_state = given - spec.num_scan;
+  spec.num_out = body->outputs.size() - spec.num_state;
+  const auto list = [&](const char* name, size_t length) {
+    std::vector<int64_t> values = call.Attr(name, std::vector<int64_t>(length, 0));
+    if (values.size() != length)
+      call.Refuse(std::string("attribute ") + name + " has " + std::to_string(values.size()) +
+                  " values; accepted: " + std::to_string(length));
+    return values;
+  };
+  spec.in_axes = list("scan_input_axes", spec.num_scan);
+  spec.out_axes = list("scan_output_axes", spec.num_out);
+  spec.in_directions = list(batched ? "directions" : "scan_input_directions", spec.num_scan);
+  spec.out_directions = list("scan_output_directions", spec.num_out);
+  call.CheckAttributes();
+  return spec;
+}
 
 ControlFn ControlOf(const NodeProto& node) {
   if (!node.domain.empty()) return nullptr;

@@ -71,6 +71,7 @@ struct NodeProto {
   std::vector<std::string> inputs, outputs;  // an empty name: left out
   std::vector<Attribute> attributes;
   std::vector<std::string> captured;  // names of outer graphs that its subgraphs read
+  bool of_stage = false;              // made for one stage: another node may have its address later
   /* Its name, or its first output where it has none. */
   const std::string& label() const { return !name.empty() || outputs.empty() ? name : outputs[0]; }
 };

@@ -15,6 +15,7 @@ namespace {
 // Contents of so many elements may choose a plan: sizes, axes, conditions.
 constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
 constexpr int kMostRebuilt = 8;
+constexpr size_t kMostNodesOfBodies = 1024;  // in kept plans of a loop's body, beside those that any graph may have
 
 std::string ContentsOf(const Value& v) {
   std::string bytes;
@@ -189,15 +190,16 @@ bool StageBuilder::TakeBranch(const NodeProto& node) {
 
 bool StageBuilder::ConvertOnce(const NodeProto& node) {
   if (ControlOf(node)) {
-    PostponeFor(node, {});
-    return true;
+    const Taken taken = TakeLoop(node);
+    if (taken == kNotTaken) PostponeFor(node, {});
+    return taken != kAgain;
   }
   if (IsIf(node)) {
     MXNET_CHECK_KIND(node.inputs.size() == 1 && !node.inputs[0].empty(), Value)
         << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1, which must be there";
     if (TakeBranch(node)) return true;
     if (Demand(node.inputs[0])) return false;
-    PostponeFor(node, {node.inputs[0]});
+    if (!whole_ || !MakeChoice(node)) PostponeFor(node, {node.inputs[0]});
     return true;
   }
   std::vector<Value> results;
@@ -225,7 +227,8 @@ std::vector<Value> StageBuilder::ResultsOf(const NodeProto& node) {
   static const Value nothing;
   std::vector<const Value*> operands;
   for (const std::string& name : node.inputs) operands.push_back(name.empty() ? &nothing : Lookup(name));
-  if (!whole_) {
+  const bool again = !whole_ && !node.of_stage;
+  if (again) {
     std::vector<Value> results = runner_->converted_.Take(node, operands, &builder_);
     if (!results.empty()) return results;
   }
@@ -243,7 +246,7 @@ std::vector<Value> StageBuilder::ResultsOf(const NodeProto& node) {
   }
   builder_.Trace(nullptr);
   std::vector<Value> results = call.outputs();
-  if (!whole_) runner_->converted_.Put(node, std::move(inputs), results, std::move(traces));
+  if (again) runner_->converted_.Put(node, std::move(inputs), results, std::move(traces));
   return results;
 }
 
@@ -423,7 +426,9 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
   }
   if (same_types) ++pending->rebuilt;
   pending->stages.push_front(StageBuilder(this, pending, env, false).Build());
-  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans)) pending->stages.pop_back();
+  // A body whose states grow has other shapes in each round.
+  const size_t more = IsModel() ? 0 : kMostNodesOfBodies / std::max<size_t>(1, pending->nodes.size());
+  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans + more)) pending->stages.pop_back();
   return pending->stages.front();
 }
 

@@ -18,6 +18,9 @@ namespace mxnet {
 namespace onnx {
 
 struct Pending;
+struct Rounds;
+struct RoundsState;
+struct RoundsStack;
 
 /* A result of a stage: an output of its plan, contents known beforehand, or several of them. */
 struct Slot {
@@ -49,6 +52,7 @@ struct Stage {
   std::vector<Operand> operands;
   int num_outputs = 0;
   std::vector<std::pair<std::string, Slot>> results;
+  std::deque<NodeProto> made;          // nodes in the place of others
   std::vector<const NodeProto*> host;  // to be run on arrays when the plan is done
   std::unique_ptr<Pending> rest;       // what follows; null: nothing
 };
@@ -112,6 +116,20 @@ class StageBuilder {
   bool DemandBound(const std::string& name, int64_t bound);
   void PostponeFor(const NodeProto& node, const std::vector<std::string>& names);
   bool TakeBranch(const NodeProto& node);
+  enum Taken : uint8_t { kTaken, kAgain, kNotTaken };  // kAgain: the plan depends on more contents now
+  Taken TakeLoop(const NodeProto& node);
+  struct Body;
+  std::unique_ptr<Body> BuildBody(const NodeProto& node, const GraphProto& graph, Env given, const std::vector<const NodeProto*>& left_out,
+                                  const std::vector<std::string>& results);
+  Value Outside(const Body& body, const NodePtr& variable, const std::map<std::string, Value>& same);
+  std::vector<const RoundsState*> Changing(const Call& call, const Rounds& rounds, const Body& body, std::map<std::string, Value>* same);
+  Taken TakeRounds(const Call& call, Rounds* rounds, const Body& body);
+  bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
+  bool MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most);
+  static void AddStates(const Body& body, const std::vector<const RoundsState*>& states, const NodeEntry& yes, Symbol* symbol);
+  void CutRows(const Call& call, const RoundsStack& stack, const Value& made, const Value& count);
+  bool MakeChoice(const NodeProto& node);
+  void PutResult(const Call& call, int output, const Value& value);
   void ConvertAll();
   void Collect();
   void ReducePrecision();
@@ -136,6 +154,14 @@ class StageBuilder {
   std::unordered_map<const Node*, NDArray> reduced_;  // constants of the graph in another precision
   std::vector<NodePtr> held_;                         // those of variables_: no other node may get the address of one that is given up
 };
+
+/* The numbers of a Scan's inputs and outputs, and its lists. */
+struct ScanSpec {
+  std::vector<int64_t> in_axes, out_axes, in_directions, out_directions;
+  size_t num_scan = 0, num_state = 0, num_out = 0;
+};
+/* Throws Error(kValue) for what does not fit together. */
+ScanSpec ReadScan(const Call& call);
 
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);

@@ -13,6 +13,7 @@ from .. import _dtypes
 from ..ndarray import NDArray, array as _nd_array
 from ..numpy import ndarray as _np_ndarray
 from ..symbol import Symbol
+from ..util import is_np_array as _is_np_array
 
 __all__ = ["Model", "load", "operators"]
 
@@ -90,9 +91,27 @@ def _takes_sequence(info, value):
 
 def _from_numpy(given, ctx):
     """An array with NumPy's shape and dtype, also () and sizes of 0."""
+    if given.size > 0 and given.ndim > 0:
+        return _nd_array(given, ctx=ctx, dtype=given.dtype)
     from .. import util
     with util.np_shape(True):
         return _nd_array(given, ctx=ctx, dtype=given.dtype)
+
+
+def _as_arrays(values, ctx):
+    """`values` with arrays of ours in the place of NumPy's; None where one is something else."""
+    found, all_theirs = [], True
+    for value in values:
+        if type(value) is _np.ndarray and value.dtype.isbuiltin == 1 and value.dtype.kind in "fiub":
+            value = _from_numpy(value, ctx)
+        elif isinstance(value, NDArray):
+            all_theirs = False
+        else:
+            return None
+        found.append(value)
+    if all_theirs and _is_np_array():
+        found = [value.as_np_ndarray() for value in found]
+    return tuple(found)
 
 
 def _from_value(handle, make):
@@ -183,6 +202,9 @@ class Model(NotCopied):
     def _of_arrays(self, names, values):
         """The results for tuples of names and arrays; None where a value is no array."""
         results = onnx_run(self.handle.value, names, values)
+        if results is None:
+            values = _as_arrays(values, self._ctx)
+            results = None if values is None else onnx_run(self.handle.value, names, values)
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
         for i, result in enumerate(results or ()):
@@ -262,7 +284,7 @@ class Model(NotCopied):
         Raises
         ------
         MXNetError
-            where the model has control flow or results whose shapes depend on values.
+            where results have shapes that depend on values, or a branch or loop is no single graph.
         """
         from ._import import to_symbol
         return to_symbol(self, shapes, dtypes)

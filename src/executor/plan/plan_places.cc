@@ -5,6 +5,8 @@
 #include "executor/plan/plan_steps.h"
 #include "mxnet/env.h"
 #include "operator/record/sparse_form.h"
+#include "operator/record/traits_graph.h"
+#include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
 namespace {
@@ -140,8 +142,11 @@ class Placer {
         made_.sparse.push_back(info_.types[out]);
         continue;
       }
-      // A gradient of a wide csr matrix that nobody wants would be a dense array of its shape.
-      if (entry.last_read < 0 && t >= schedule_.num_forward && node.source->op()->trait<SparseForm>()) continue;
+      // A gradient of a wide csr matrix that nobody wants would be a dense array of its shape. What
+      // loops keep for a backward pass grows with their rounds.
+      const Op& op = *node.source->op();
+      if (entry.last_read < 0 && t >= schedule_.num_forward && op.trait<SparseForm>()) continue;
+      if (entry.last_read < 0 && op.trait<HonoursNullOutputs>() && op.trait<HoldsGraphs>()) continue;
       const size_t bytes = BytesOf(out);
       if (constant) {
         Put(out, Place::kConstant, made_.constant_bytes);

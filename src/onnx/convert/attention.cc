@@ -228,6 +228,7 @@ const Rules& AttentionRules() {
       {"ai.onnx.preview", "FlexAttention", 1, kNewest, ConvertFlexAttention, nullptr},
       {"com.microsoft", "MultiHeadAttention", 1, kNewest, ConvertMultiHeadAttention, nullptr},
       {"com.microsoft", "Attention", 1, kNewest, ConvertMicrosoftAttention, nullptr},
+      {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, kNewest, ConvertDecoderMaskedAttention, nullptr},
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},
       {"com.microsoft", "RotaryEmbedding", 1, kNewest, ConvertMicrosoftRotary, nullptr},
   };

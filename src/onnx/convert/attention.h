@@ -44,6 +44,7 @@ struct CachedAttention {
   Value query, key, value;  // caches (batch, groups, length, size), or (batch, length, groups x size)
   Value starts, lengths;
   Value mask, sink;  // of four dimensions, by head; or none
+  Value sources;     // (batch, length): of which example a key is; or none
   int64_t heads = 1, groups = 1;
   int64_t window = 0;  // of keys, with the query's own; 0: none
   double scale = 0, softcap = 0;
@@ -54,7 +55,22 @@ Value AttendCached(const Call& c, const CachedAttention& a);
 /* The float16 of the file, where the caches are that. */
 Value Cache(const Call& c, const Value& x);
 
+/* Bias of a mask over keys: (batch, keys), (batch, queries, keys), (batch, 1, ...) of 0 and 1, or
+ * (batch,) or (3 batch + 2,) that begin with lengths. */
+Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int dtype, double low);
+
+/* Scores as com.microsoft's operators return them: finite. */
+Value ScoresOut(const Call& c, const AttentionResult& r);
+
+/* Which inputs of a node they are. */
+struct AttentionInputs {
+  int bias, mask, attention_bias, past_key, past_value, past_length, indirection;
+};
+/* Queries, keys and values are inputs 0 to 2. */
+void AttendBuffers(Call& c, const AttentionInputs& at, int64_t heads, bool causal, double low);
+
 void ConvertMultiHeadAttention(Call& c);
+void ConvertDecoderMaskedAttention(Call& c);
 void ConvertMicrosoftAttention(Call& c);
 void ConvertGroupQueryAttention(Call& c);
 void ConvertMicrosoftRotary(Call& c);

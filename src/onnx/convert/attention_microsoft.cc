@@ -1,17 +1,16 @@
 // Attention as onnxruntime's optimizer writes it.
 #include <algorithm>
+#include <limits>
 
 #include "onnx/convert/attention.h"
 
 namespace mxnet {
 namespace onnx {
 
-namespace {
-
-/* Bias of a mask over keys: (batch, keys), (batch, queries, keys), (batch, 1, ...) of 0 and 1, or
- * (batch,) of lengths. */
 Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int dtype, double low) {
   const Shape& s = mask.shape();
+  if (mask.ndim() == 1 && s[0] == 3 * batch + 2)  // and where examples begin, when they follow each other
+    return KeyBias(c, SliceAxis(c, mask, 0, 0, batch), batch, keys, dtype, low);
   if (mask.ndim() == 1 && s[0] == batch) {
     Sizes places;
     for (int64_t j = 0; j < keys; ++j) places.push_back(j);
@@ -23,16 +22,26 @@ Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int
   c.Refuse("a mask has shape " + Text(s) + " for " + Text(batch) + " examples and " + Text(keys) + " keys");
 }
 
+Value ScoresOut(const Call& c, const AttentionResult& r) {
+  return BinaryNumber(c, "maximum", r.biased, static_cast<double>(std::numeric_limits<float>::lowest()));
+}
+
+namespace {
+
 double MaskLow(const Call& c) { return c.Attr("mask_filter_value", -10000.0f); }
 
 }  // namespace
 
-void ConvertMultiHeadAttention(Call& c) {  // query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value
+void ConvertMultiHeadAttention(Call& c) {
+  const AttentionInputs at{3, 4, 5, 6, 7, 8, 9};
   const int64_t heads = c.Attr("num_heads", int64_t{0});
   const double low = MaskLow(c);
   const bool causal = c.Attr("unidirectional", int64_t{0}) != 0;
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f);
+  if (c.has(at.past_length) && c.has(6) && c.has(7)) return AttendBuffers(c, at, heads, causal, low);
+  if (c.has(at.past_length) || c.has(at.indirection))
+    c.Refuse("past_sequence_length or cache_indirection are given; accepted are these with past_key and past_value, and both or the first");
   CheckRank(c, 0, 3, 3);
   if (!c.has(1) || !c.has(2)) c.Refuse("keys or values are packed with others; accepted are three inputs");
   const int64_t hidden = c.in(0).shape()[2];
@@ -51,8 +60,10 @@ void ConvertMultiHeadAttention(Call& c) {  // query, key, value, bias, key_paddi
   if (c.has(4)) bias = KeyBias(c, c.in(4), batch, keys, q.dtype(), low);
   if (c.has(5)) bias = AddBias(c, bias, c.in(5));
   if (causal) bias = AddBias(c, bias, WindowBias(c, q.shape()[2], keys, past, -1, 0, q.dtype()));
-  c.Out(0, JoinHeads(c, Attend(c, q, k, v, bias, options).y));
+  const AttentionResult r = Attend(c, q, k, v, bias, options);
+  c.Out(0, JoinHeads(c, r.y));
   c.Out(1, k), c.Out(2, v);
+  if (c.wants(3)) c.Out(3, ScoresOut(c, r));
 }
 
 void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, past, attention_bias
@@ -62,7 +73,8 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f);
   if (c.Attr("do_rotary", int64_t{0}) != 0) c.Refuse("attribute do_rotary is not 0; accepted is 0");
-  c.Ignore("past_present_share_buffer");
+  if (c.Attr("past_present_share_buffer", int64_t{0}) != 0)  // past would have rows that are none
+    c.Refuse("attribute past_present_share_buffer is not 0; accepted is 0, and buffers of MultiHeadAttention");
   CheckRank(c, 0, 3, 3);
   CheckRank(c, 1, 2, 2);
   const Value &x = c.in(0), &w = c.in(1);

@@ -124,8 +124,13 @@ Programs::Request RequestFor(const KernelArgs& args, const Choice::Branch& branc
   return r;
 }
 
-void SetInputs(const KernelArgs& args, const Choice::Branch& branch, const GraphRun& run) {
-  for (size_t i = 0; i < run.inputs.size(); ++i) run.run->SetInput(static_cast<int>(i), args.in[branch.from[run.inputs[i]]].dptr, true);
+/* `which`: the number of the run; by it weights that stay the same are packed once. */
+void SetInputs(const KernelArgs& args, const Choice::Branch& branch, const GraphRun& run, size_t which) {
+  const std::vector<char> changed = ChangedSince(args, which);
+  for (size_t i = 0; i < run.inputs.size(); ++i) {
+    const int at = branch.from[run.inputs[i]];
+    run.run->SetInput(static_cast<int>(i), args.in[at].dptr, changed[at] || branch.graph.mutated[run.inputs[i]]);
+  }
 }
 
 /* 0 or 1. */
@@ -148,13 +153,15 @@ int Decide(const Choice& c, const KernelArgs& args) {
   const auto run = RunOf(args, 2, [&] { return c.condition.programs->Take(c.condition.graph, RequestFor(args, c.condition)); });
   void* truth = args.workspace(64);
   RunScope scope(*run, args);
-  SetInputs(args, c.condition, *run);
+  SetInputs(args, c.condition, *run, 2);
   run->run->SetOutput(0, truth);
   run->run->Run(-1);
   return ReadTruth(args, truth, type[0]) ? 0 : 1;
 }
 
 void RunChoice(const Choice& c, KernelArgs& args) {
+  if (args.state && !*args.state) *args.state = std::make_shared<KeptRuns>();
+  NoteChanges(args, ChangedInputs(args), 3);
   const int taken = Decide(c, args);
   if (c.has_condition && args.req[c.taken_output()] != OpReq::kNull) WriteInt64(args, taken, args.out[c.taken_output()].dptr);
   for (int k = 0; k < c.branches[1 - taken].graph.num_kept(); ++k) {  // of the other branch
@@ -172,7 +179,7 @@ void RunChoice(const Choice& c, KernelArgs& args) {
   if (!any) return;
   const auto run = RunOf(args, taken, [&] { return branch.programs->Take(branch.graph, request); });
   RunScope scope(*run, args);
-  SetInputs(args, branch, *run);
+  SetInputs(args, branch, *run, static_cast<size_t>(taken));
   for (size_t r = 0; r < run->outputs.size(); ++r)
     run->run->SetOutput(static_cast<int>(r), args.out[c.output_of(taken, run->outputs[r])].dptr);
   run->run->Run(-1);

@@ -225,6 +225,22 @@ std::vector<char> ChangedInputs(const KernelArgs& args) {
   return changed;
 }
 
+void NoteChanges(const KernelArgs& args, const std::vector<char>& changed, size_t runs) {
+  if (!args.state || !*args.state) return;
+  auto& stale = static_cast<KeptRuns&>(**args.state).stale;
+  stale.resize(runs, std::vector<char>(changed.size(), 1));
+  for (auto& of_run : stale)
+    for (size_t i = 0; i < changed.size(); ++i) of_run[i] |= changed[i];
+}
+
+std::vector<char> ChangedSince(const KernelArgs& args, size_t which) {
+  if (!args.state || !*args.state) return std::vector<char>(args.in.size(), 1);
+  auto& stale = static_cast<KeptRuns&>(**args.state).stale[which];
+  std::vector<char> changed(stale.size(), 0);
+  changed.swap(stale);
+  return changed;
+}
+
 void CopyBytes(const KernelArgs& args, const void* from, void* to, size_t bytes) {
   if (bytes == 0 || from == to) return;
   if (!args.run.ctx.is_gpu()) {

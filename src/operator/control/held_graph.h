@@ -74,12 +74,17 @@ class Programs {
 /* The runs that a node of a plan keeps. */
 struct KeptRuns : CallScope {
   std::vector<std::shared_ptr<GraphRun>> runs;
-  std::vector<uint64_t> versions;  // of the node's inputs when it ran last
+  std::vector<uint64_t> versions;        // of the node's inputs when it ran last
+  std::vector<std::vector<char>> stale;  // by run, of a node that does not make them all: inputs that changed since
 };
 /* The device that the program named: run.ctx is cpu(0) for all of the CPU. */
 inline Context ContextOf(const KernelArgs& args) { return args.in.empty() ? args.run.ctx : args.in[0].ctx; }
 /* By input of the node: may it have other contents than when the node ran last? */
 std::vector<char> ChangedInputs(const KernelArgs& args);
+/* For nodes of several runs, of which a call makes some: what changed is noted in each call, and
+ * asked for when a run is made. */
+void NoteChanges(const KernelArgs& args, const std::vector<char>& changed, size_t runs);
+std::vector<char> ChangedSince(const KernelArgs& args, size_t which);
 /* Where `args` come from a plan, run number `which` of the node: made by `take` at first. */
 template <typename Take>
 std::shared_ptr<GraphRun> RunOf(const KernelArgs& args, size_t which, const Take& take) {

@@ -39,6 +39,23 @@ def test_inputs_by_position_name_and_kind():
     assert "x: float32 (n, 4)" in repr(m) and "<table>" in m._repr_html_()
 
 
+@pytest.mark.parametrize("numpy", [False, True])
+def test_arrays_of_numpy(numpy):
+    """Of any shape and layout; results are of the kind that the program uses."""
+    graph = h.make_graph([h.make_node("Add", ["x", "y"], ["z"])], "g", [h.make_tensor_value_info(n, T.FLOAT, None) for n in "xy"],
+                         [h.make_tensor_value_info("z", T.FLOAT, None)])
+    m = _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)]))
+    whole = np.arange(12, dtype="float32").reshape(3, 4)
+    with mx.util.np_array(numpy):
+        for x in (whole, whole.T, whole[::2], np.zeros((0, 3), "float32"), np.float32(3).reshape(()), whole.astype(">f4")):
+            for z in (m(x, x), m.run({"x": x, "y": x})["z"]):
+                assert type(z) is (mx.np.ndarray if numpy else mx.nd.NDArray) and z.shape == x.shape
+                np.testing.assert_array_equal(z.asnumpy(), 2 * x)
+        assert type(m(whole, mx.nd.array(whole))) is mx.nd.NDArray and type(m(mx.np.array(whole), whole)) is mx.np.ndarray
+    with pytest.raises(ValueError, match="leave an optional input out"):
+        m.run({"x": whole, "y": None})
+
+
 def test_calls_with_arrays_are_those_of_the_long_way(monkeypatch):
     """The binding makes calls whose values are arrays; ctypes makes the others, and all without
     it."""

@@ -370,3 +370,18 @@ def test_files_without_graphs():
         node["subgraphs"] = node["subgraphs"][1:]
         with pytest.raises(mx.base.MXNetError, match="subgraphs"):
             mx.sym.load_json(json.dumps(graph))
+
+
+def test_weights_that_change_while_the_other_branch_is_taken():
+    """A branch keeps packed weights from call to call."""
+    x, w, p = (mx.sym.var(name) for name in "xwp")
+    made = mx.sym.contrib.cond(p, lambda: mx.sym.FullyConnected(x, w, num_hidden=64, no_bias=True),
+                               lambda: mx.sym.FullyConnected(x, w * 2, num_hidden=64, no_bias=True))
+    arrays = {"x": mx.nd.random.normal(shape=(1, 64)), "w": mx.nd.random.normal(shape=(64, 64)),
+              "p": mx.nd.ones(1)}
+    bound = made.bind(mx.cpu(), arrays, grad_req="null")
+    for flag, scale in ((1, 1), (1, 1), (0, 1), (0, 3), (1, 1), (1, .5), (0, 1), (1, 1)):
+        arrays["p"][:] = flag
+        arrays["w"][:] = arrays["w"] * scale
+        want = arrays["x"].asnumpy() @ arrays["w"].asnumpy().T * (1 if flag else 2)
+        np.testing.assert_allclose(bound.forward()[0].asnumpy(), want, rtol=1e-4, atol=1e-4)

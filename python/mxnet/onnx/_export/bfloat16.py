@@ -1,4 +1,5 @@
 """bfloat16 where ONNX has it: operators that know it in newer opsets only compute in float32."""
+from .graph import graphs_of
 from .package import onnx
 
 __all__ = ["widen"]
@@ -9,11 +10,21 @@ def widen(graph, dtypes):
 
     `dtypes` has ONNX's numbers of the dtypes of inputs and constants, by name.
     """
+    if onnx().TensorProto.BFLOAT16 in dtypes.values():
+        graph.nodes = _widened(graph, graph.nodes, dict(dtypes), {})
+
+
+def _widened(graph, given, types, wide):
+    """The nodes `given` with Casts. `types` are those of names so far, `wide` the names of what is
+    there in float32, too."""
     proto = onnx().TensorProto
-    if proto.BFLOAT16 not in dtypes.values():
-        return
-    types, nodes, wide = dict(dtypes), [], {}
-    for node in graph.nodes:
+    nodes = []
+    for node in given:
+        inner = graphs_of(node)
+        if inner:
+            _widen_inner(graph, node, inner, types, wide)
+            nodes.append(node)
+            continue
         schema = onnx().defs.get_schema(node.op_type, graph.opset, node.domain)
         narrow = [i for i, name in enumerate(node.input) if types.get(name) == proto.BFLOAT16]
         refused = any(not _accepts(schema, i) for i in narrow)
@@ -31,7 +42,19 @@ def widen(graph, dtypes):
                     name, node.output[i] = node.output[i], graph.unique(f"{node.output[i]}_float32")
                     wide[name] = node.output[i]
                     nodes.append(_cast(node.output[i], name, proto.BFLOAT16))
-    graph.nodes = nodes
+    return nodes
+
+
+def _widen_inner(graph, node, inner, types, wide):
+    """The graphs that a node holds. Their results say what the node's are."""
+    for body in inner:
+        of_inputs = {value.name: value.type.tensor_type.elem_type for value in body.input}
+        nodes = _widened(graph, list(body.node), {**types, **of_inputs}, dict(wide))
+        del body.node[:]
+        body.node.extend(nodes)
+    results = list(inner[0].output)[1 if node.op_type == "Loop" else 0:]
+    for name, value in zip(node.output, results):
+        types[name] = value.type.tensor_type.elem_type
 
 
 def _cast(name, result, kind):

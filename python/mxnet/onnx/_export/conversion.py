@@ -3,6 +3,7 @@ import numpy as np
 
 from ... import _dtypes
 from ...base import MXNetError
+from .bodies import Body
 from .shapes import is_static
 
 __all__ = ["Conversion", "Dimensions"]
@@ -14,6 +15,13 @@ class Dimensions:
     def __init__(self, graph, sources):
         self._graph, self._sources = graph, sources
         self._shapes, self._made = {}, {}
+
+    def inside(self, graph):
+        """The same in a graph that a node of this one holds: what is made here serves there, and
+        not the other way round."""
+        inner = Dimensions(graph, self._sources)
+        inner._shapes, inner._made = dict(self._shapes), dict(self._made)
+        return inner
 
     def size(self, dim, nearby):
         """The name of an int64 tensor of one number that has the size `dim`, computed from a shape
@@ -84,13 +92,15 @@ class Conversion:
     inputs, outputs : list of Value
         What is known of what it reads and of its results. ``c[i]`` is the ONNX name of input i.
     opset : int
+    subgraphs : tuple of Symbol
+        Graphs that the node holds.
     """
 
-    def __init__(self, graph, dimensions, node, inputs, outputs, subgraph=None):
+    def __init__(self, graph, dimensions, node, inputs, outputs, inner=None):
         self._graph, self._dimensions, self._node = graph, dimensions, node
         self.name, self.op_name, self.params = node.name, node.op, node.params
         self.inputs, self.outputs, self.opset = inputs, outputs, graph.opset
-        self.subgraph = subgraph
+        self.subgraphs, self._inner = node.subgraphs, inner
 
     def __getitem__(self, i):
         return self.inputs[i].name
@@ -102,13 +112,14 @@ class Conversion:
 
     def dims(self, i=0):
         """Dimensions of input i; an error where they depend on values."""
-        return self._known(self.inputs[i])
+        return self.dims_of(self.inputs[i])
 
     def out_dims(self, i=0):
         """Dimensions of output i."""
-        return self._known(self.outputs[i])
+        return self.dims_of(self.outputs[i])
 
-    def _known(self, value):
+    def dims_of(self, value):
+        """Dimensions of a value; an error where they depend on values."""
         if value.dims is None:
             raise self.unsupported("a shape that depends on values", "shapes that can be inferred")
         return value.dims
@@ -157,6 +168,15 @@ class Conversion:
         """Add an ONNX node; returns the name of its result, or a list of several."""
         made = self._graph.add(kind, inputs, self.name, outputs, domain, attrs)
         return made if outputs > 1 else made[0]
+
+    def run(self, symbol, given):
+        """The values that `symbol`, a graph that the node holds, returns for the values `given` of
+        its variables: its nodes become nodes of this graph."""
+        return self._inner(self._graph, self._dimensions, symbol, given)
+
+    def body(self):
+        """A new graph for an ONNX node to hold (:class:`.bodies.Body`)."""
+        return Body(self, self._graph, self._dimensions, self._inner)
 
     def const(self, values, dtype=None):
         """A constant, of the dtype of input 0 if `dtype` is not given."""

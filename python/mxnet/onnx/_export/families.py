@@ -3,8 +3,8 @@ import functools
 
 from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
-from . import (activations, comparisons, creation, detection, elementwise, indexing,  # noqa: F401
-               layers, layout, matrices, pooling, quantized, recurrent, reductions)
+from . import (activations, comparisons, control, creation, detection, elementwise,  # noqa: F401
+               indexing, layers, layout, matrices, pooling, quantized, recurrent, reductions)
 from .table import CONVERTERS
 
 __all__ = ["find", "names"]

@@ -1,11 +1,12 @@
 """The ONNX graph that is being made: nodes, and constants, each under a name of its own."""
+import copy
 import re
 
 import numpy as np
 
 from .package import onnx, tensor_type
 
-__all__ = ["Graph"]
+__all__ = ["Graph", "all_nodes", "graphs_of", "identifier"]
 
 
 def _bfloat16_bits(array):
@@ -30,9 +31,17 @@ class Graph:
         self.opset = opset
         self.nodes = []
         self.constants = {}        # name: TensorProto
+        self.arrays = {}           # name: NDArray that becomes a constant if a node reads it
         self.domains = set()
         self._names = set(names)
         self._by_value = {}        # so that equal small constants are one
+
+    def inside(self):
+        """A graph for a node of this one to hold: it has nodes of its own, and all else is
+        theirs in common."""
+        inner = copy.copy(self)
+        inner.nodes = []
+        return inner
 
     def unique(self, hint):
         """A name that is not taken, like `hint`."""
@@ -104,26 +113,34 @@ class Graph:
         return new
 
     def prune(self, outputs):
-        """Drop nodes and constants that no output needs."""
+        """Drop nodes that no output needs. Returns the names that are read."""
         needed, kept = set(outputs), []
         for node in reversed(self.nodes):
             if needed.intersection(node.output):
                 needed.update(_read(node))
                 kept.append(node)
         self.nodes = kept[::-1]
-        self.constants = {name: t for name, t in self.constants.items() if name in needed}
         return needed
 
 
+def graphs_of(node):
+    """The graphs that an ONNX node holds."""
+    return [a.g for a in node.attribute if a.HasField("g")]
+
+
+def all_nodes(nodes):
+    """ONNX nodes, and those of the graphs that they hold."""
+    for node in nodes:
+        yield node
+        for graph in graphs_of(node):
+            yield from all_nodes(graph.node)
+
+
 def _read(node):
-    """What a node reads, and its subgraphs."""
-    names = set(node.input)
-    for attribute in node.attribute:
-        for graph in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
-            for inner in graph.node:
-                names |= _read(inner)
-            names.update(value.name for value in graph.output)
-    return names
+    """What a node reads, and its inner graphs."""
+    names = {name for inner in all_nodes([node]) for name in inner.input}
+    return names.union(value.name for inner in all_nodes([node]) for graph in graphs_of(inner)
+                       for value in graph.output)
 
 
 def identifier(name):

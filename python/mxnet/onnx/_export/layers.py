@@ -232,3 +232,50 @@ def _(c):
     if is_static(dim):
         return c.op("Div", c[0], c.const(dim[0] ** 0.5))
     return c.op("Div", c[0], c.op("Sqrt", c.cast(c.size(dim), c.dtype())))
+
+
+# ---- deformable convolution
+
+def _deform(c, offset, mask, weight, bias):
+    params = c.params
+    if c.opset < 19:
+        raise c.unsupported(f"opset {c.opset}", "opset_version 19 and later, which have DeformConv")
+    return c.op("DeformConv", c[0], weight, offset, bias, mask,
+                kernel_shape=list(params["kernel"]), strides=_full(params["stride"], 2, 1),
+                dilations=_full(params["dilate"], 2, 1), pads=_full(params["pad"], 2, 0) * 2,
+                group=params["num_group"], offset_group=params["num_deformable_group"])
+
+
+@converts("_contrib_ModulatedDeformableConvolution")
+def _(c):
+    return _deform(c, c[1], c[2], c[3], None if c.params["no_bias"] else c[4])
+
+
+@converts("_contrib_DeformableConvolution")
+def _(c):
+    """Here samples beyond the edges are 0 or those of the edge; ONNX goes over to 0 between. So
+    offsets lead to the image, and a mask says which samples count."""
+    params, (batch, parts, height, width) = c.params, c.dims(1)
+    if not all(map(is_static, (*c.dims()[2:], height, width))):
+        raise c.unsupported("an image of a free size", "images of fixed sizes")
+    kernel, groups = params["kernel"], params["num_deformable_group"]
+    places = []
+    for axis, size in enumerate((height[0], width[0])):
+        step, dilate = (_full(params[name], 2, 1)[axis] for name in ("stride", "dilate"))
+        taps = np.arange(kernel[axis]) * dilate - _full(params["pad"], 2, 0)[axis]
+        grid = taps[:, None] + np.arange(size) * step
+        shape = [1, 1, *kernel, 1, height[0], width[0]]
+        own = [1, 1, 1, 1, 1, 1, 1]
+        own[2 + axis], own[5 + axis] = grid.shape
+        places.append(np.broadcast_to(grid.reshape(own), shape))
+    base = np.concatenate(places, 4).reshape(1, 1, -1, 2, height[0], width[0])
+    size = np.array(c.shape()[2:]).reshape(1, 1, 1, 2, 1, 1)
+    split = [batch, groups, kernel[0] * kernel[1], 2, height[0], width[0]]
+    base = c.const(base)
+    at = c.op("Add", c.reshape(c[1], split), base)
+    inside = c.op("And", c.op("Less", at, c.const(size)), c.op("GreaterOrEqual", at, c.const(0)))
+    mask = c.reduce("Min", c.cast(inside, c.dtype()), [3], keepdims=False)
+    mask = c.reshape(mask, [batch, groups * kernel[0] * kernel[1], height[0], width[0]])
+    at = c.op("Max", c.op("Min", at, c.const(size - 1)), c.const(0))
+    offset = c.reshape(c.op("Sub", at, base), [batch, parts[0], height[0], width[0]])
+    return _deform(c, offset, mask, c[2], None if params["no_bias"] else c[3])

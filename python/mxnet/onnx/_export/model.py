@@ -4,14 +4,15 @@ import os
 import numpy as np
 
 from ..._files.whole_files import NewFile, write_file
-from ...base import CheckedValueError, MXNetError, __version__
+from ...base import CheckedValueError, __version__
 from ...ndarray import NDArray
-from . import families, folding, shapes
+from . import families, shapes
 from .bfloat16 import widen
-from .conversion import Conversion, Dimensions
-from .graph import Graph, identifier
+from .conversion import Dimensions
+from .graph import Graph, all_nodes, identifier
 from .package import onnx, tensor_type
-from .shapes import Value, is_static
+from .scopes import Scope, check_operators
+from .shapes import is_static
 from .sources import read_model
 
 __all__ = ["export_model", "get_operator_support"]
@@ -142,75 +143,47 @@ class _Export:
     """One export: the nodes of a source, converted in turn."""
 
     def __init__(self, source, opset, verbose):
-        self._source, self._opset, self._verbose = source, opset, verbose
-        self._internals = source.symbol.get_internals()
+        self._source, self._opset = source, opset
         known = {**source.shapes, **{n: a.shape for n, a in source.parameters.items()}}
         types = {**{n: a.dtype for n, a in source.parameters.items()}, **source.dtypes}
         types = {n: t for n, t in types.items() if n not in source.labels}
-        self._nodes, self._found = shapes.infer(source.symbol, known, types, source.free)
-        self._heads = [(self._nodes[n.index], i) for n, i in source.symbol.nodes().heads]
-        self._values = {}       # (index of node, output): Value
-
-    # ---- what is known of results
-
-    def _unknown(self, node, output):
-        dims, dtype = self._found.get((node.index, output), (None, None))
-        return Value(None, dims, dtype)
-
-    def _outputs(self, node):
-        return [self._unknown(node, i) for i in range(len(node.outputs))
-                if (node.index, i) in self._found] or [self._unknown(node, 0)]
-
-    def _known(self, node):
-        """What :mod:`.folding` asks: a dictionary-like list of results."""
-        return [self._unknown(node, i) for i in range(len(node.outputs))]
+        inferred = shapes.infer(source.symbol, known, types, source.free)
+        self._found, self._nodes = inferred.found, inferred.nodes
+        self._scope = Scope(source.symbol, inferred, source.parameters, verbose)
 
     # ---- the steps
 
     def model(self, input_names, output_names):
         """The ONNX model."""
-        self._check_operators()
+        scope = self._scope
+        check_operators(self._nodes, scope.known)
         wanted = self._wanted_names(output_names)
         renamed = self._renamed(input_names)
         graph = Graph(self._opset, [*renamed.values(), *self._source.parameters, *wanted])
-        arrays = self._set_constants(graph, renamed)
-        inputs = [self._values[n.index, 0] for n in self._nodes
+        self._set_variables(graph, renamed)
+        scope.fold(graph)
+        inputs = [scope.values[n.index, 0] for n in self._nodes
                   if n.is_variable and n.name in renamed]
         dimensions = Dimensions(graph, inputs)
-        for node in _progress([n for n in self._nodes if (n.index, 0) not in self._values]):
-            self._convert(graph, dimensions, node)
-        self._name_outputs(graph, wanted)
+        for node in _progress(scope.rest()):
+            scope.convert(graph, dimensions, node)
+        for value, name in zip(scope.results(), wanted):
+            graph.nodes.append(onnx().helper.make_node("Identity", [value.name], [name], name=name))
         needed = graph.prune(wanted)
-        for name, array in arrays.items():
+        for name, array in graph.arrays.items():
             if name in needed:
                 graph.add_tensor(name, _numpy(array), array.dtype)
+        graph.constants = {name: t for name, t in graph.constants.items() if name in needed}
         kinds = {name: t.data_type for name, t in graph.constants.items()}
         kinds.update((value.name, tensor_type(value.dtype)) for value in inputs)
         widen(graph, kinds)
         return self._assemble(graph, renamed, wanted)
 
-    def _check_operators(self):
-        missing = [n for n in self._nodes if not n.is_variable and families.find(n.op) is None]
-        known = self._fold_indices()
-        missing = [n for n in missing if n.index not in known]
-        if missing:
-            listed = {}
-            for node in missing:
-                listed.setdefault(node.op, []).append(node.name)
-            text = "; ".join(f"{op} ({', '.join(names)})" for op, names in listed.items())
-            raise MXNetError(f"[onnx.export_model] no ONNX operators are known for {text}; "
-                             "accepted: operators of mx.onnx.get_operator_support()")
-
-    def _fold_indices(self):
-        if not hasattr(self, "_folded"):
-            self._folded = folding.foldable(self._nodes, self._source.parameters, self._known)
-        return self._folded
-
     def _wanted_names(self, given):
         """Names of the model's outputs."""
         names = []
-        for node, output in self._heads:
-            single = len(self._outputs(node)) == 1
+        for node, output in self._scope.heads:
+            single = len(self._scope.outputs(node)) == 1
             names.append(node.name if single else f"{node.name}{output}")
         if given is not None:
             if len(given) != len(names):
@@ -237,54 +210,16 @@ class _Export:
                                     f"the inputs {', '.join(data)}; accepted: one for each")
         return {**dict(zip(data, given)), **{n: n for n in self._source.labels}}
 
-    def _set_constants(self, graph, renamed):
-        """Note variables, and results that are known now. Returns {name: NDArray}."""
-        arrays = {}
+    def _set_variables(self, graph, renamed):
+        """Note inputs and parameters."""
         for node in self._nodes:
             if not node.is_variable:
                 continue
-            value = self._unknown(node, 0)
+            value = self._scope.unknown(node, 0)
             value.name = renamed.get(node.name, node.name)
             if node.name in self._source.parameters:
-                array = arrays[node.name] = self._source.parameters[node.name]
-                value.array = array
-            self._values[node.index, 0] = value
-        known = self._fold_indices()
-        made = folding.fold(self._internals, self._nodes, self._heads, known,
-                            self._source.parameters)
-        for (index, output), array in made.items():
-            value = self._unknown(self._nodes[index], output)
-            value.name = graph.unique(self._nodes[index].outputs[output])
-            value.array = arrays[value.name] = array
-            self._values[index, output] = value
-        for index in known:         # of results that nobody reads
-            self._values.setdefault((index, 0), self._unknown(self._nodes[index], 0))
-        return arrays
-
-    def _convert(self, graph, dimensions, node):
-        inputs = [self._values[source.index, i] for source, i in node.inputs]
-        outputs = self._outputs(node)
-        start = len(graph.nodes)
-        results = families.find(node.op)(Conversion(graph, dimensions, node, inputs, outputs))
-        results = [results] if isinstance(results, str) else list(results)
-        name = identifier(node.name)
-        for i, (result, value) in enumerate(zip(results, outputs)):
-            if result is not None:
-                wanted = name if len(outputs) == 1 else f"{name}{i}"
-                value.name = graph.rename(start, result, wanted)
-                self._values[node.index, i] = value
-        if self._verbose:
-            print(f"{node.name}: {node.op} -> "
-                  f"{', '.join(n.op_type for n in graph.nodes[start:]) or 'nothing'}")
-
-    def _name_outputs(self, graph, wanted):
-        """Give results that the model returns their names."""
-        for (node, output), name in zip(self._heads, wanted):
-            if (node.index, output) not in self._values:
-                raise MXNetError(f"[onnx.export_model] node {node.name!r}, operator {node.op}: "
-                                 f"output {output} cannot be exported; accepted: its other outputs")
-            graph.nodes.append(onnx().helper.make_node(
-                "Identity", [self._values[node.index, output].name], [name], name=name))
+                value.array = graph.arrays[node.name] = self._source.parameters[node.name]
+            self._scope.values[node.index, 0] = value
 
     # ---- the model
 
@@ -294,15 +229,14 @@ class _Export:
         inputs = []
         for node in self._nodes:
             if node.is_variable and node.name in renamed and node.name not in self._source.labels:
-                value = self._values[node.index, 0]
+                value = self._scope.values[node.index, 0]
                 free = self._source.free.get(node.name, {})
                 inputs.append(helper.make_tensor_value_info(
                     value.name, tensor_type(value.dtype), self._described(value, free)))
         order = {name: i for i, name in enumerate(renamed.values())}
         inputs.sort(key=lambda value: order[value.name])
         outputs = []
-        for (node, output), name in zip(self._heads, wanted):
-            value = self._values[node.index, output]
+        for value, name in zip(self._scope.results(), wanted):
             outputs.append(helper.make_tensor_value_info(
                 name, tensor_type(value.dtype), self._described(value, {})))
         proto = helper.make_graph(graph.nodes, "mxnet_converted_model", inputs, outputs,
@@ -341,7 +275,7 @@ def _drop_identities(graph, wanted):
     last = {new: old for old, new in copied.items()}
     graph.nodes = [n for n in graph.nodes
                    if not (n.op_type == "Identity" and last.get(n.output[0]) == n.input[0])]
-    for node in graph.nodes:
+    for node in all_nodes(graph.nodes):     # inner graphs read what is made outside of them
         for names in (node.input, node.output):
             for i, name in enumerate(names):
                 names[i] = copied.get(name, name)

@@ -10,7 +10,7 @@ import numpy as np
 from ... import util
 from ...base import MXNetError
 
-__all__ = ["Value", "infer", "is_static"]
+__all__ = ["Inferred", "Value", "infer", "infer_inner", "is_static"]
 
 _FACTOR = 3     # so that a reshape that splits a free dimension stays possible
 
@@ -86,8 +86,25 @@ def _raise_unknown(internals, shapes):
                      "accepted: in_shapes with a shape for each input")
 
 
+class Inferred:
+    """What is known of all results of a graph.
+
+    Attributes: ``nodes`` of the graph; ``found``, {(index of node, output): (dims, dtype)} of all
+    results that can be seen; ``variants``, how many inferences there were; ``numpy``, whether
+    shapes are NumPy's.
+    """
+
+    def __init__(self, internals, results, dtypes, numpy_semantics):
+        self.nodes, self.variants, self.numpy = internals.nodes(), len(results), numpy_semantics
+        types = _infer_types(internals, dtypes)
+        self.found = {}
+        for i, (node, output) in enumerate(self.nodes.heads):
+            dims = _dims([result[i] for result in results], numpy_semantics)
+            self.found[node.index, output] = dims, types[i]
+
+
 def infer(symbol, shapes, dtypes, free):
-    """{(index of node, output): (dims, dtype)} of all results of `symbol` that can be seen.
+    """What can be known of all results of `symbol` (:class:`Inferred`).
 
     Parameters
     ----------
@@ -97,16 +114,22 @@ def infer(symbol, shapes, dtypes, free):
         Axes of inputs that stay free, with the label of each.
     """
     internals = symbol.get_internals()
-    nodes = internals.nodes()
-    numpy_semantics = any(node.op.startswith("_np") for node in nodes)
+    numpy_semantics = any(node.op.startswith("_np") for node in internals.nodes())
     with util.np_shape(numpy_semantics):
         results = _infer_shapes(internals, shapes, free, internals.has_dynamic_shape())
-    types = _infer_types(internals, dtypes)
-    found = {}
-    for i, (node, output) in enumerate(nodes.heads):
-        variants = [result[i] for result in results]
-        found[node.index, output] = _dims(variants, numpy_semantics), types[i]
-    return nodes, found
+    return Inferred(internals, results, dtypes, numpy_semantics)
+
+
+def infer_inner(symbol, values, outer):
+    """The same of a graph that a node holds, whose variables are `values`, by name. `outer` is
+    what was inferred of the graph around it."""
+    internals = symbol.get_internals()
+    partial = internals.has_dynamic_shape() or any(v.dims is None for v in values.values())
+    with util.np_shape(outer.numpy):
+        results = [_infer_once(internals, {name: tuple(d[i] for d in v.dims)
+                                           for name, v in values.items() if v.dims is not None},
+                               partial) for i in range(outer.variants)]
+    return Inferred(internals, results, {name: v.dtype for name, v in values.items()}, outer.numpy)
 
 
 def _infer_types(internals, dtypes):

@@ -25,8 +25,10 @@ namespace {
 
 struct CacheAppendParam : public Parameter<CacheAppendParam> {
   int64_t room;
+  bool with_dropped;
   MXNET_DECLARE_PARAM(CacheAppendParam) {
     MXNET_FIELD(room).set_default(0).describe("Rows of the result; 0: as many as the cache has. What is behind the cache's is 0.");
+    MXNET_FIELD(with_dropped).set_default(false).describe("`dropped` rows of the cache are left out first, and those behind them move up.");
   }
 };
 MXNET_REGISTER_PARAM(CacheAppendParam);
@@ -40,13 +42,14 @@ bool AppendShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       Value)
       << "[_cache_append] cache " << cache << " with room for " << room << " and rows " << rows
       << "; accepted: (batch, heads, length, size) and (batch, steps, heads x size)";
-  for (int i : {2, 3}) AssignShape(attrs, i == 2 ? "starts" : "lengths", &(*in)[i], Shape{cache[0]});
+  for (size_t i = 2; i < in->size(); ++i)
+    AssignShape(attrs, i == 2 ? "starts" : i == 3 ? "lengths" : "dropped", &(*in)[i], Shape{cache[0]});
   AssignShape(attrs, "output", &(*out)[0], Shape{cache[0], cache[1], room == 0 ? cache[2] : room, cache[3]});
   return true;
 }
 
 bool AppendType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  for (int i : {2, 3})
+  for (size_t i = 2; i < in->size(); ++i)
     if ((*in)[i] == kDTypeUnknown) (*in)[i] = kInt64;
   const int dtype = (*in)[0] != kDTypeUnknown ? (*in)[0] : (*in)[1] != kDTypeUnknown ? (*in)[1] : (*out)[0];
   if (dtype == kDTypeUnknown) return false;
@@ -62,7 +65,10 @@ void Append(KernelArgs& args) {
   const int64_t batch = cache.shape[0], heads = cache.shape[1], length = cache.shape[2], room = out.shape[2], steps = rows.shape[1];
   const size_t row = static_cast<size_t>(cache.shape[3]) * DTypeSize(out.dtype);
   const int64_t *starts = AsInt64(args, args.in[2]), *lengths = AsInt64(args, args.in[3]);
+  const int64_t* const dropped = args.param<CacheAppendParam>().with_dropped ? AsInt64(args, args.in[4]) : nullptr;
   for (int64_t b = 0; b < batch; ++b) {
+    MXNET_CHECK_KIND(!dropped || (dropped[b] >= 0 && dropped[b] <= length), Index)
+        << "[_cache_append] " << dropped[b] << " rows of example " << b << " are dropped; accepted: 0 to " << length;
     const int64_t end = std::min(lengths[b], starts[b] > INT64_MAX - steps ? INT64_MAX : starts[b] + steps);
     MXNET_CHECK_KIND(starts[b] >= 0 && end <= room, Index)
         << "[_cache_append] rows from " << starts[b] << " to " << end << " of example " << b << "; accepted: 0 to " << room;
@@ -76,9 +82,13 @@ void Append(KernelArgs& args) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / heads, h = i % heads;
       char* const to = y + static_cast<size_t>(i * room) * row;
+      const int64_t drop = dropped ? dropped[b] : 0, left = length - drop;
+      const char* const from = x + static_cast<size_t>(i * length + drop) * row;
       if (moved) {
-        std::memcpy(to, x + static_cast<size_t>(i * length) * row, static_cast<size_t>(length) * row);
-        std::memset(to + static_cast<size_t>(length) * row, 0, static_cast<size_t>(room - length) * row);
+        std::memcpy(to, from, static_cast<size_t>(left) * row);
+        std::memset(to + static_cast<size_t>(left) * row, 0, static_cast<size_t>(room - left) * row);
+      } else if (drop > 0) {
+        std::memmove(to, from, static_cast<size_t>(std::min(left, starts[b])) * row);
       }
       for (int64_t s = 0; s < steps && starts[b] + s < lengths[b]; ++s)
         std::memcpy(to + static_cast<size_t>(starts[b] + s) * row, added + static_cast<size_t>((b * steps + s) * heads + h) * row, row);
@@ -91,8 +101,9 @@ MXNET_REGISTER_OP(_cache_append)
         "cache, of shape (batch, heads, length, size), with new rows (batch, steps, heads x size): those of example b at starts[b] and "
         "behind it, as many as are before lengths[b].")
     .set_param<CacheAppendParam>()
-    .set_inputs({"cache", "rows", "starts", "lengths"})
-    .set_dtypes(dtypes::kFloats)
+    .set_inputs({"cache", "rows", "starts", "lengths", "dropped"},
+                [](const Attrs& a) { return 4 + a.get<CacheAppendParam>().with_dropped; })
+    .set_dtypes(dtypes::kFloats | dtypes::Set{kInt8, kUint8})
     .set_inplace([](const Attrs& a) {
       return a.get<CacheAppendParam>().room == 0 ? std::vector<std::pair<int, int>>{{0, 0}} : std::vector<std::pair<int, int>>{};
     })
@@ -105,7 +116,7 @@ MXNET_REGISTER_OP(_cache_append)
 struct CachedAttentionParam : public Parameter<CachedAttentionParam> {
   int64_t heads, groups, window;
   double scale, softcap;
-  bool causal, with_mask, with_sink;
+  bool causal, packed, with_mask, with_sink, with_sources;
   MXNET_DECLARE_PARAM(CachedAttentionParam) {
     MXNET_FIELD(heads).set_lower_bound(1).describe("Heads of the queries.");
     MXNET_FIELD(groups).set_lower_bound(1).describe("Heads of the keys and values.");
@@ -113,26 +124,31 @@ struct CachedAttentionParam : public Parameter<CachedAttentionParam> {
     MXNET_FIELD(softcap).set_default(0).describe("Scores s become softcap * tanh(s / softcap); 0: they stay.");
     MXNET_FIELD(window).set_default(0).describe("A query sees its own key and those before it, so many in all; 0: all.");
     MXNET_FIELD(causal).set_default(true).describe("No query sees keys behind its own.");
+    MXNET_FIELD(packed).set_default(false).describe(
+        "A byte of the caches is two numbers of 4 bits, each with 8 added, the first one in the low half.");
     MXNET_FIELD(with_mask).set_default(false).describe("mask is added to the scores.");
     MXNET_FIELD(with_sink).set_default(false).describe("sink, by head, is one more score in each softmax, of a value of 0.");
+    MXNET_FIELD(with_sources).set_default(false).describe("Key j of example b is that of example sources[b, j], as of beams.");
   }
 };
 MXNET_REGISTER_PARAM(CachedAttentionParam);
 
 /* How a cache lies: (batch, groups, length, size) or (batch, length, groups x size). */
 struct CacheLies {
-  CacheLies(const Shape& s, int64_t groups)
+  CacheLies(const Shape& s, int64_t groups, bool packed)
       : fits(s.ndim() == 4 ? s[1] == groups : s.ndim() == 3 && s[2] % groups == 0),
         flat(s.ndim() == 3),
         length(fits ? s[flat ? 1 : 2] : 0),
-        size(!fits  ? 0
-             : flat ? s[2] / groups
-                    : s[3]),
-        row(flat ? size * groups : size),
-        group(flat ? size : size * length),
-        example(groups * size * length) {}
+        bytes(!fits  ? 0
+              : flat ? s[2] / groups
+                     : s[3]),
+        size(packed ? 2 * bytes : bytes),
+        row(flat ? bytes * groups : bytes),
+        group(flat ? bytes : bytes * length),
+        example(groups * bytes * length) {}
   bool fits, flat;
-  int64_t length, size;         // of a group
+  int64_t length;               // of a group
+  int64_t bytes, size;          // elements of a row as the array has them, and numbers in them
   int64_t row, group, example;  // elements from one to the next
 };
 
@@ -140,7 +156,7 @@ bool AttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<CachedAttentionParam>();
   const Shape &q = (*in)[0], &k = (*in)[1], &v = (*in)[2];
   if (!q.known() || !k.known() || !v.known()) return false;
-  const CacheLies keys(k, p.groups), values(v, p.groups);
+  const CacheLies keys(k, p.groups, p.packed), values(v, p.groups, p.packed);
   MXNET_CHECK_KIND(q.ndim() == 3 && keys.fits && values.fits && k[0] == q[0] && v[0] == q[0] && keys.length == values.length &&
                        p.heads % p.groups == 0 && q[2] == p.heads * keys.size,
                    Value)
@@ -155,6 +171,7 @@ bool AttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         << "[_cached_attention] mask " << m << "; accepted: (batch, heads, steps, columns), all but the last may be 1";
   }
   if (p.with_sink) AssignShape(attrs, "sink", &(*in)[5 + p.with_mask], Shape{p.heads});
+  if (p.with_sources) AssignShape(attrs, "sources", &(*in)[5 + p.with_mask + p.with_sink], Shape{q[0], keys.length});
   AssignShape(attrs, "output", &(*out)[0], Shape{q[0], q[1], p.heads * values.size});
   return true;
 }
@@ -166,13 +183,15 @@ bool AttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   for (int i : {3, 4})
     if ((*in)[i] == kDTypeUnknown) (*in)[i] = kInt64;
   AssignType(attrs, "query", &(*in)[0], kFloat32);
-  for (int i = 5; i < 5 + p.with_mask + p.with_sink; ++i) AssignType(attrs, "mask", &(*in)[i], kFloat32);
+  const int more = 5 + p.with_mask + p.with_sink;
+  for (int i = 5; i < more; ++i) AssignType(attrs, "mask", &(*in)[i], kFloat32);
+  if (p.with_sources) AssignType(attrs, "sources", &(*in)[more], kInt64);
   AssignType(attrs, "output", &(*out)[0], kFloat32);
   return true;
 }
 
 constexpr int64_t kScores = 128 << 10;  // elements of a block of scores
-constexpr int64_t kHalfRows = 128;      // of a 16-bit cache, widened at a time
+constexpr int64_t kWidenedRows = 128;   // of a cache of fewer bits, at a time
 constexpr int64_t kMostStart = int64_t{1} << 40;
 
 class CachedHeads {
@@ -181,8 +200,8 @@ class CachedHeads {
       : p_(args.param<CachedAttentionParam>()),
         q_(args.in[0].data<float>()),
         y_(args.out[0].data<float>()),
-        keys_{args.in[1], CacheLies(args.in[1].shape, p_.groups)},
-        values_{args.in[2], CacheLies(args.in[2].shape, p_.groups)},
+        keys_{args.in[1], CacheLies(args.in[1].shape, p_.groups, p_.packed)},
+        values_{args.in[2], CacheLies(args.in[2].shape, p_.groups, p_.packed)},
         batch_(args.in[0].shape[0]),
         steps_(args.in[0].shape[1]),
         shared_(p_.heads / p_.groups),
@@ -193,12 +212,18 @@ class CachedHeads {
         lengths_(AsInt64(args, args.in[4])) {
     if (p_.with_mask) mask_ = &args.in[5];
     if (p_.with_sink) sink_ = args.in[5 + p_.with_mask].data<float>();
+    if (p_.with_sources) sources_ = args.in[5 + p_.with_mask + p_.with_sink].data<int64_t>();
     const int64_t most = mask_ ? std::min(keys_.lies.length, mask_->shape[3]) : keys_.lies.length;
     for (int64_t b = 0; b < batch_; ++b) {
       MXNET_CHECK_KIND(lengths_[b] <= most, Index)
           << "[_cached_attention] length " << lengths_[b] << " of example " << b << "; accepted: at most " << most;
       MXNET_CHECK_KIND(starts_[b] >= -kMostStart && starts_[b] <= kMostStart, Index)
           << "[_cached_attention] start " << starts_[b] << " of example " << b << "; accepted: -" << kMostStart << " to " << kMostStart;
+      for (int64_t j = 0; sources_ && j < lengths_[b]; ++j) {
+        const int64_t from = sources_[b * keys_.lies.length + j];
+        MXNET_CHECK_KIND(from >= 0 && from < batch_, Index)
+            << "[_cached_attention] source " << from << " of key " << j << " of example " << b << "; accepted: 0 to " << batch_ - 1;
+      }
     }
   }
 
@@ -218,7 +243,8 @@ class CachedHeads {
       return;
     }
     const int64_t columns = end - begin, line = columns + (sink_ ? 1 : 0);
-    memory->resize(static_cast<size_t>(rows * line + (IsHalf(keys_.blob.dtype) ? kHalfRows * std::max(size, value_size) : 0)));
+    memory->resize(
+        static_cast<size_t>(rows * line + (keys_.blob.dtype == kFloat32 && !sources_ ? 0 : kWidenedRows * std::max(size, value_size))));
     float *const scores = memory->data() + (sink_ ? 1 : 0), *const wide = memory->data() + rows * line;
     const float* q = q_ + ((b * steps_ + first) * p_.heads + head) * size;
     const int64_t q_row = together_ > 1 ? size : p_.heads * size, group = head / shared_;
@@ -245,16 +271,46 @@ class CachedHeads {
 
   /* Keys or values [begin, end) of a group in float32, from `begin` on. */
   template <typename F>
-  static void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) {
+  void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) const {
     const CacheLies& lies = cache.lies;
+    if (sources_) {
+      for (int64_t from = begin; from < end; from += kWidenedRows) {
+        const int64_t count = std::min(kWidenedRows, end - from);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t source = sources_[example * lies.length + from + i];
+          Widen(cache.blob, source * lies.example + group * lies.group + (from + i) * lies.row, wide + i * lies.size, lies.bytes);
+        }
+        f(from - begin, count, wide, lies.size);
+      }
+      return;
+    }
     const int64_t at = example * lies.example + group * lies.group + begin * lies.row;
     if (cache.blob.dtype == kFloat32) return f(int64_t{0}, end - begin, cache.blob.data<const float>() + at, lies.row);
-    for (int64_t from = 0; from < end - begin; from += kHalfRows) {
-      const int64_t count = std::min(kHalfRows, end - begin - from);
-      const float16* const x = cache.blob.data<const float16>() + at + from * lies.row;
-      if (!lies.flat) HalfToFloat(x, wide, count * lies.size);
-      for (int64_t i = 0; lies.flat && i < count; ++i) HalfToFloat(x + i * lies.row, wide + i * lies.size, lies.size);
+    for (int64_t from = 0; from < end - begin; from += kWidenedRows) {
+      const int64_t count = std::min(kWidenedRows, end - begin - from), first = at + from * lies.row;
+      if (!lies.flat) Widen(cache.blob, first, wide, count * lies.bytes);
+      for (int64_t i = 0; lies.flat && i < count; ++i) Widen(cache.blob, first + i * lies.row, wide + i * lies.size, lies.bytes);
       f(from, count, wide, lies.size);
+    }
+  }
+  /* `count` elements from `at` on. */
+  static void Widen(const TBlob& cache, int64_t at, float* to, int64_t count) {
+    if (cache.dtype == kFloat32) {
+      std::memcpy(to, cache.data<const float>() + at, static_cast<size_t>(count) * sizeof(float));
+      return;
+    }
+    if (cache.dtype == kFloat16) return HalfToFloat(cache.data<const float16>() + at, to, count);
+    if (cache.dtype == kInt8) {
+      const int8_t* const x = cache.data<const int8_t>() + at;
+#pragma omp simd
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(x[i]);
+      return;
+    }
+    const uint8_t* const x = cache.data<const uint8_t>() + at;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      to[2 * i] = static_cast<float>((x[i] & 15) - 8);
+      to[2 * i + 1] = static_cast<float>((x[i] >> 4) - 8);
     }
   }
 
@@ -301,14 +357,16 @@ class CachedHeads {
   const int64_t *const starts_, *const lengths_;
   const TBlob* mask_ = nullptr;
   const float* sink_ = nullptr;
+  const int64_t* sources_ = nullptr;  // (batch, length)
 };
 
 void Attention(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
-  for (int i : {1, 2})
-    MXNET_CHECK_KIND(args.in[i].dtype == args.in[1].dtype && (args.in[i].dtype == kFloat32 || args.in[i].dtype == kFloat16), Type)
-        << "[_cached_attention] keys and values of " << DTypeName(args.in[1].dtype) << " and " << DTypeName(args.in[2].dtype)
-        << "; accepted: float32, float16";
+  const int dtype = args.in[1].dtype;
+  const bool known = dtype == kFloat32 || dtype == kFloat16 || dtype == kInt8 || dtype == kUint8;
+  MXNET_CHECK_KIND(known && dtype == args.in[2].dtype && args.param<CachedAttentionParam>().packed == (dtype == kUint8), Type)
+      << "[_cached_attention] keys and values of " << DTypeName(dtype) << " and " << DTypeName(args.in[2].dtype)
+      << "; accepted: float32, float16, int8, and uint8 with `packed`";
   Ran("attention to a cache", RanAt::kNone);
   const CachedHeads heads(args);
   const int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, heads.Work()));
@@ -320,21 +378,23 @@ void Attention(KernelArgs& args) {
 
 MXNET_REGISTER_OP(_cached_attention)
     .describe(
-        "softmax(scale * query key^T) value for queries (batch, steps, heads x size) and keys and values of float32 or float16, "
+        "softmax(scale * query key^T) value for queries (batch, steps, heads x size) and keys and values of float32, float16, int8 or 4 "
+        "bits, "
         "(batch, groups, length, size) or (batch, length, groups x size), of which example b has filled the first lengths[b]; its queries "
         "are those from place starts[b] on. Heads "
         "share the keys of a group. A query that sees no key gives 0.")
     .set_param<CachedAttentionParam>()
-    .set_inputs({"query", "key", "value", "starts", "lengths", "mask", "sink"},
+    .set_inputs({"query", "key", "value", "starts", "lengths", "mask", "sink", "sources"},
                 [](const Attrs& a) {
                   const auto& p = a.get<CachedAttentionParam>();
-                  return 5 + p.with_mask + p.with_sink;
+                  return 5 + p.with_mask + p.with_sink + p.with_sources;
                 })
     .set_list_inputs([](const Attrs& a) {
       const auto& p = a.get<CachedAttentionParam>();
       std::vector<std::string> names = {"query", "key", "value", "starts", "lengths"};
       if (p.with_mask) names.push_back("mask");
       if (p.with_sink) names.push_back("sink");
+      if (p.with_sources) names.push_back("sources");
       return names;
     })
     .set_dtypes({kFloat32})

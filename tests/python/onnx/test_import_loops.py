@@ -1,0 +1,241 @@
+"""Scan, Loop and If inside of plans: what ONNX Runtime computes, without a cut of the graph."""
+import numpy as np
+import pytest
+from import_checks import onnx, theirs
+from onnx import TensorProto, helper, numpy_helper
+
+import mxnet as mx
+
+node = helper.make_node
+FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def info(name, kind=FLOAT, shape=None):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def body(nodes, inputs, outputs):
+    return helper.make_graph(nodes, "body", inputs, outputs)
+
+
+def check(nodes, feeds, outputs, constants=(), cuts=0, runs=1, opset=19):
+    """Compare; `cuts` nodes run on arrays. Returns the model."""
+    inputs = [info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()]
+    graph = helper.make_graph(nodes, "graph", inputs, [onnx.ValueInfoProto(name=n) for n in outputs],
+                              [numpy_helper.from_array(np.asarray(v), k)
+                               for k, v in dict(constants).items()])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
+                             ir_version=9).SerializeToString()
+    model, want = mx.onnx.load(data), theirs(data, feeds)
+    for _ in range(runs):
+        got = [value.asnumpy() for value in model.run(feeds).values()]
+        for one, other in zip(want, got):
+            assert one.shape == other.shape and one.dtype == other.dtype
+            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-6)
+    assert str(model.explain()).count("then ") == cuts
+    return model
+
+
+def numbers(*shape, seed=0):
+    return np.random.RandomState(seed).randn(*shape).astype("float32")
+
+
+STEP = [node("MatMul", ["s", "W"], ["p"]), node("Tanh", ["p"], ["t"])]
+CONSTANTS = {"W": numbers(3, 3), "one": np.float32(1), "yes": np.bool_(True), "ten": np.int64(10),
+             "zero": np.int64(0), "1": np.int64(1), "endless": np.int64(2**63 - 1)}
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_scan_over_several_arrays_and_axes(reverse):
+    inner = body([*STEP, node("Add", ["t", "a"], ["s2"]), node("Mul", ["s2", "b"], ["o"]),
+                  node("Identity", ["s2"], ["o2"]), node("Identity", ["k"], ["k2"])],
+                 [info("s", shape=[3]), info("k", shape=[2]), info("a", shape=[3]),
+                  info("b", shape=[3])],
+                 [info(n) for n in ("s2", "k2", "o", "o2")])
+    scan = node("Scan", ["x", "kept", "A", "B"], ["last", "same", "y", "z"], body=inner,
+                num_scan_inputs=2, scan_input_axes=[1, 0], scan_input_directions=[reverse, 0],
+                scan_output_axes=[0, -1], scan_output_directions=[0, reverse])
+    feeds = {"x": numbers(3), "kept": numbers(2), "A": numbers(3, 4), "B": numbers(4, 3, seed=2)}
+    check([node("Exp", ["x0"], ["x"]), scan], {"x0": feeds.pop("x"), **feeds},
+          ["last", "same", "y", "z"], CONSTANTS)
+
+
+def test_pairs_of_rows_as_skl2onnx_writes_them():
+    inner = body([node("Identity", ["n"], ["n2"]), node("Sub", ["n", "row"], ["d"]),
+                  node("ReduceSumSquare", ["d", "axis"], ["o"], keepdims=0)],
+                 [info("n", shape=[None, 3]), info("row", shape=[3])],
+                 [info("n2"), info("o")])
+    constants = {"rows": numbers(6, 3), "axis": np.array([1])}
+    for count in (1, 5):
+        check([node("Scan", ["x", "rows"], ["same", "y"], body=inner, num_scan_inputs=1)],
+              {"x": numbers(count, 3)}, ["y"], constants)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_counted_loop(reads):
+    more = [node("Cast", ["i"], ["f"], to=FLOAT), node("Add", ["t", "f"], ["s2"])] if reads else \
+        [node("Add", ["t", "outer"], ["s2"])]
+    inner = body([*STEP, *more, node("Identity", ["c"], ["c2"]), node("Neg", ["t"], ["o"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3])],
+                 [info("c2", BOOL, []), info("s2"), info("o")])
+    check([node("Exp", ["x"], ["outer"]), node("Loop", ["ten", "", "x"], ["y", "z"], body=inner)],
+          {"x": numbers(3)}, ["y", "z", "outer"], CONSTANTS)
+
+
+def test_number_of_rounds_that_is_an_input():
+    inner = body([*STEP, node("Identity", ["c"], ["c2"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3])],
+                 [info("c2", BOOL, []), info("t")])
+    for rounds in (4, 0, -1):
+        for starts in ("yes", "go"):
+            model = check([node("Loop", ["n", starts, "x"], ["y"], body=inner)],
+                          {"x": numbers(3), "n": np.array(rounds), "go": np.array(rounds > 3)},
+                          ["y"], CONSTANTS)
+    for rounds in range(5):     # one plan for all
+        model.run({"x": numbers(3), "n": np.array(rounds), "go": np.array(True)})
+    assert str(model.explain()).count("plan of") == 1
+
+
+def while_body(*results):
+    nodes = [*STEP, node("Add", ["k", "1"], ["k2"]), node("Less", ["k2", "limit"], ["c2"]),
+             node("Add", ["t", "one"], ["o"])]
+    return body(nodes, [info("i", INT, []), info("c", BOOL, []), info("k", INT, []),
+                        info("s", shape=[3])],
+                [info("c2", BOOL, []), info("k2", INT, []), info("t"), *map(info, results)])
+
+
+@pytest.mark.parametrize("limit", [5, 0, 100])
+@pytest.mark.parametrize("most", ["ten", "endless", ""])
+def test_loop_that_its_body_ends(limit, most):
+    check([node("Loop", [most, "yes", "zero", "x"], ["k", "y"], body=while_body())],
+          {"x": numbers(3), "limit": np.array(limit)}, ["k", "y"], CONSTANTS)
+
+
+@pytest.mark.parametrize("limit", [5, 100])
+def test_rows_of_a_loop_that_its_body_ends(limit):
+    nodes = [node("Loop", ["ten", "start", "zero", "x"], ["k", "s", "rows"], body=while_body("o")),
+             node("ReduceSum", ["rows"], ["y"], keepdims=0)]
+    check([node("Less", ["zero", "limit"], ["start"]), *nodes],
+          {"x": numbers(3), "limit": np.array(limit)}, ["k", "rows", "y"], CONSTANTS, runs=2)
+
+
+def test_loop_that_does_not_start():
+    check([node("Loop", ["ten", "go", "zero", "x"], ["k", "y"], body=while_body())],
+          {"x": numbers(3), "limit": np.array(9), "go": np.array(False)}, ["k", "y"], CONSTANTS)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_state_that_is_never_read(ends):
+    last = node("Less", ["i", "limit"], ["c2"]) if ends else node("Identity", ["c"], ["c2"])
+    inner = body([*STEP, last, node("Neg", ["t"], ["u2"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3]),
+                  info("u", shape=[3])],
+                 [info("c2", BOOL, []), info("t"), info("u2")])
+    check([node("Loop", ["ten", "", "x", "x"], ["y", "z"], body=inner)],
+          {"x": numbers(3), "limit": np.array(3)}, ["y", "z"], CONSTANTS)
+
+
+def test_states_that_grow_and_are_read_run_on_arrays():
+    inner = body([node("MatMul", ["all", "W"], ["p"]), node("ReduceMax", ["p"], ["t"], axes=[0]),
+                  node("Identity", ["c"], ["c2"]), node("Concat", ["all", "t"], ["all2"], axis=0)],
+                 [info("i", INT, []), info("c", BOOL, []), info("all", shape=[None, 3])],
+                 [info("c2", BOOL, []), info("all2")])
+    check([node("Loop", ["ten", "", "x"], ["z"], body=inner)], {"x": numbers(1, 3)}, ["z"],
+          CONSTANTS, cuts=1, opset=17, runs=2)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_what_is_appended(ends, axis):
+    """To an array along any axis, and to a sequence: no state of the loop."""
+    last = node("Less", ["k2", "limit"], ["c2"]) if ends else node("Identity", ["c"], ["c2"])
+    sequence = helper.make_tensor_sequence_value_info
+    inner = body([*STEP, node("Add", ["k", "1"], ["k2"]), last,
+                  node("Reshape", ["t", "wide"], ["w"]), node("Concat", ["all", "w"], ["all1"],
+                                                              axis=axis),
+                  node("SequenceInsert", ["q", "t"], ["q1"]), node("Identity", ["all1"], ["all2"]),
+                  node("Identity", ["q1"], ["q2"]), node("Neg", ["t"], ["o"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("k", INT, []),
+                  info("all", shape=[None, None, 3]), sequence("q", FLOAT, None),
+                  info("s", shape=[3])],
+                 [info("c2", BOOL, []), info("k2", INT, []), info("all2"),
+                  sequence("q2", FLOAT, None), info("t"), info("o")])
+    nodes = [node("SequenceEmpty", [], ["empty"], dtype=FLOAT),
+             node("Reshape", ["x", "wide"], ["first"]),
+             node("Loop", ["ten", "", "zero", "first", "empty", "x"],
+                  ["k", "all", "q", "y", "z"], body=inner),
+             node("ConcatFromSequence", ["q"], ["joined"], axis=0, new_axis=1)]
+    check(nodes, {"x": numbers(3), "limit": np.array(4)}, ["k", "all", "joined", "y", "z"],
+          {**CONSTANTS, "wide": np.array([1, 1, 3])}, runs=2)
+
+
+def test_sequences_that_had_elements():
+    inner = body([*STEP, node("Identity", ["c"], ["c2"]), node("SequenceInsert", ["q", "t"], ["q2"])],
+                 [info("i", INT, []), info("c", BOOL, []), info("s", shape=[3]),
+                  helper.make_tensor_sequence_value_info("q", FLOAT, None)],
+                 [info("c2", BOOL, []), info("t"),
+                  helper.make_tensor_sequence_value_info("q2", FLOAT, None)])
+    check([node("SequenceConstruct", ["x"], ["q0"]),
+           node("Loop", ["ten", "", "x", "q0"], ["s", "q"], body=inner),
+           node("ConcatFromSequence", ["q"], ["joined"], axis=0, new_axis=1)],
+          {"x": numbers(3)}, ["s", "joined"], CONSTANTS)
+
+
+def test_branches_and_loops_in_a_body():
+    then = body([node("MatMul", ["s", "W"], ["p"])], [], [info("p")])
+    other = body([node("Add", ["s", "one"], ["q"])], [], [info("q")])
+    inside = body([node("Mul", ["v", "s"], ["v1"]), node("Tanh", ["v1"], ["v2"]),
+                   node("Identity", ["ci"], ["co"])],
+                  [info("j", INT, []), info("ci", BOOL, []), info("v", shape=[3])],
+                  [info("co", BOOL, []), info("v2")])
+    inner = body([node("ReduceSum", ["row"], ["r"], keepdims=0), node("Less", ["r", "one"], ["cc"]),
+                  node("If", ["cc"], ["f"], then_branch=then, else_branch=other),
+                  node("Loop", ["ten", "", "f"], ["g"], body=inside),
+                  node("Add", ["g", "row"], ["s2"]), node("Identity", ["g"], ["o"])],
+                 [info("s", shape=[3]), info("row", shape=[3])],
+                 [info("s2", shape=[3]), info("o", shape=[3])])
+    check([node("Scan", ["x", "D"], ["y", "z"], body=inner, num_scan_inputs=1)],
+          {"x": numbers(3), "D": numbers(8, 3, seed=4)}, ["y", "z"], CONSTANTS)
+
+
+def test_float16():
+    inner = body([node("MatMul", ["s", "H"], ["p"]), node("Tanh", ["p"], ["t"]),
+                  node("Add", ["t", "row"], ["s2"]), node("Identity", ["s2"], ["o"])],
+                 [info("s", TensorProto.FLOAT16, [3]), info("row", TensorProto.FLOAT16, [3])],
+                 [info("s2", TensorProto.FLOAT16), info("o", TensorProto.FLOAT16)])
+    graph = helper.make_graph(
+        [node("Scan", ["x", "D"], ["y", "z"], body=inner, num_scan_inputs=1)], "graph",
+        [info("x", TensorProto.FLOAT16, [3]), info("D", TensorProto.FLOAT16, [4, 3])],
+        [info("y", TensorProto.FLOAT16, [3]), info("z", TensorProto.FLOAT16, [4, 3])],
+        [numpy_helper.from_array(numbers(3, 3).astype("float16"), "H")])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)],
+                             ir_version=9).SerializeToString()
+    feeds = {"x": numbers(3).astype("float16"), "D": numbers(4, 3).astype("float16")}
+    model = mx.onnx.load(data)
+    for one, other in zip(theirs(data, feeds), model.run(feeds).values()):
+        assert other.dtype == np.float16
+        np.testing.assert_allclose(other.asnumpy(), one, atol=1e-2)
+    assert "then " not in str(model.explain())
+
+
+def test_loops_become_symbols():
+    inner = body([*STEP, node("Add", ["t", "row"], ["s2"]), node("Identity", ["s2"], ["o"])],
+                 [info("s", shape=[3]), info("row", shape=[3])], [info("s2"), info("o")])
+    feeds = {"x": numbers(3), "D": numbers(4, 3, seed=1)}
+    model = check([node("Scan", ["x", "D"], ["y", "z"], body=inner, num_scan_inputs=1)], feeds,
+                  ["y", "z"], CONSTANTS)
+    want = [value.asnumpy() for value in model.run(feeds).values()]
+    symbol, params = model.convert()
+    assert "_npx_foreach" in {n.op for n in symbol.nodes()}
+    given = {**params, **{n: mx.nd.array(a) for n, a in feeds.items()}}
+    for one, other in zip(want, symbol.bind(mx.cpu(), given).forward()):
+        np.testing.assert_allclose(other.asnumpy(), one, rtol=1e-5)
+
+
+def test_what_a_loop_would_keep_takes_no_memory():
+    """Rounds without end keep no states for a backward pass."""
+    block = mx.sym.contrib.while_loop(lambda i, x: i < 3, lambda i, x: ([], [i + 1, x * 2]),
+                                      [mx.sym.var("i"), mx.sym.var("x")], 2**31 - 1)[1]
+    bound = mx.sym.Group(block).simple_bind(mx.cpu(), grad_req="null", i=(1,), x=(1000,))
+    bound.arg_dict["i"][:], bound.arg_dict["x"][:] = 0, 1
+    assert bound.forward(is_train=False)[1][0].asscalar() == 8
