@@ -70,15 +70,15 @@ struct Rows {
     else
       MXNET_CPU_CALL(UpdateRange)(a, 0, n * size);
   }
-  /* Rows [row, row + n) by the gradient at `from`. `a` is a copy of u; its pointers are overwritten. */
+  /* Rows [row, row + n) by the gradient at `from`. `a`: a copy of u, whose pointers are set. */
   void Run(UpdateArgs* a, int64_t row, int64_t n, const char* from) const {
     a->weight = a->out = weight + static_cast<size_t>(row) * weight_bytes;
     for (int k = 0; k < states; ++k) a->state[k] = state[k] + static_cast<size_t>(row) * state_bytes;
     a->grad = from;
     Apply(*a, n);
   }
-  // Into the level-2 cache: more lines can be on their way there than to the first. Inline: to GCC a function that only
-  // prefetches has no effect, and calls of it go.
+  // Into the level-2 cache: more lines can be on their way there than to the first. Inline: to GCC
+  // a function that only prefetches has no effect, and calls of it go.
   inline __attribute__((always_inline)) void Prefetch(int64_t row) const {
     for (size_t b = 0; b < std::min<size_t>(weight_bytes, 1024); b += 64) {
       __builtin_prefetch(weight + static_cast<size_t>(row) * weight_bytes + b, 0, 2);
@@ -128,8 +128,9 @@ void RunGathered(const Rows& r, int64_t begin, int64_t end) {
 
 /* Rows number[begin, end): those side by side in one call. */
 void RunLazily(const Rows& r, int64_t begin, int64_t end) {
-  // A prefetch holds the processor up until the page's translation is known, which in a table of gigabytes takes longer than
-  // an update. So those of several rows follow each other at once: their translations are looked up together.
+  // A prefetch holds the processor up until the page's translation is known, which in a table of
+  // gigabytes takes longer than an update. So those of several rows follow each other at once:
+  // their translations are looked up together.
   constexpr int64_t kTogether = 16;
   const bool narrow = r.size < kNarrow;
   UpdateArgs a = r.u;

@@ -258,6 +258,15 @@ def test_retain(dtype):
             numpy(mx.nd._internal._sparse_retain(array, mx.nd.array(bad)))
 
 
+def test_retain_of_no_rows_and_ids_of_two_axes():
+    empty = mx.nd.sparse.zeros("row_sparse", (4, 3))
+    assert mx.nd.sparse.retain(empty, mx.nd.array([0, 2])).indices.asnumpy().tolist() == []
+    array = sparse(dense(np, (4, 3), 0), "row_sparse")
+    got = mx.nd.sparse.retain(array, mx.nd.array([[3, 1], [1, 3]], dtype="int64"))
+    np.testing.assert_array_equal(got.indices.asnumpy(), [1, 3])
+    np.testing.assert_array_equal(numpy(got)[[1, 3]], numpy(array)[[1, 3]])
+
+
 def test_gradient_of_retain():
     array = sparse(dense(np, (4, 3), 0), "row_sparse")
     gradient = mark(array, "row_sparse")

@@ -141,6 +141,18 @@ def test_fully_connected(bias):
         np.testing.assert_allclose(numpy(gradients[2]), ones.sum(0))
 
 
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_fully_connected_with_a_column_of_biases(stype):
+    x, w, b = np.eye(3, dtype="float32"), np.ones((2, 3), "float32"), np.array([[1], [2]], "float32")
+    bias = mx.nd.array(b).tostype(stype)
+    bias.attach_grad(stype=stype)
+    with mx.autograd.record():
+        y = mx.nd.FullyConnected(mx.nd.array(x).tostype("csr"), mx.nd.array(w), bias, num_hidden=2)
+    y.backward()
+    np.testing.assert_array_equal(numpy(y), x @ w.T + b.T)
+    np.testing.assert_array_equal(numpy(bias.grad), [[3], [3]])
+
+
 def test_wide_weights():
     """Of which few elements meet one of the data."""
     rng = np.random.RandomState(2)
