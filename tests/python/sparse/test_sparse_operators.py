@@ -321,3 +321,15 @@ def test_columns_in_any_order():
         np.testing.assert_array_equal(numpy(got), (want.T if transpose else want) @ np.ones(ones))
     with pytest.raises(ValueError, match=r"\[elemwise_add\].*ascending"):
         numpy(mx.nd.elemwise_add(x, sparse(np.eye(2, 3), "csr")))
+
+
+@pytest.mark.parametrize("storage", ["row_sparse", "csr"])
+def test_new_gradients_are_of_the_class_of_their_storage(storage):
+    x = dense(np, (4, 3), 0).astype("float32")
+    array = sparse(x, storage)
+    array.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.square(array).sum()
+    got, = mx.autograd.grad(y, [array])
+    assert type(got) is mx.nd.NDArray and got.stype == "default"
+    np.testing.assert_allclose(got.asnumpy(), 2 * x, rtol=1e-6)
