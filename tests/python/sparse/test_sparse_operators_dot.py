@@ -164,6 +164,23 @@ def test_wide_weights():
     np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_short_rows_of_different_lengths(dtype, columns):
+    """Whose elements are computed without regard to rows; a long one stands among them."""
+    rng = np.random.RandomState(3)
+    x = random(rng, (700, 2500), 0.001)
+    x[300] = rng.uniform(-1, 1, 2500)
+    x[[0, 310, 699]] = 0
+    x = x.astype(dtype)
+    array = sparse(x, "csr")
+    for transpose in (False, True):
+        w = rng.uniform(-1, 1, (700 if transpose else 2500, columns)).astype(dtype)
+        got = mx.nd.dot(array, mx.nd.array(w, dtype=dtype), transpose_a=transpose, forward_stype="default")
+        tolerance = 1e-12 if dtype == "float64" else 1e-5
+        np.testing.assert_allclose(numpy(got), (x.T if transpose else x).astype("float64") @ w, rtol=tolerance, atol=tolerance)
+
+
 def test_errors_name_what_does_not_fit():
     x = sparse(np.ones((4, 3), "float32"), "csr")
     with pytest.raises(ValueError, match=r"\[dot\].*\(4, ?3\).*\(4, ?2\)"):
