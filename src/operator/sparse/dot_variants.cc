@@ -154,8 +154,8 @@ MXNET_SCALAR void GatherRows(const DotCall<T>& c, int64_t at, const I* index, in
 
 /*
  * Short rows of different lengths: a loop over each ends with a branch that nothing predicts, which
- * takes as long as ten elements. So what belongs to the elements of some rows goes through a buffer,
- * whose loop does not know of rows.
+ * takes as long as ten elements. So what belongs to the elements of some rows goes through a
+ * buffer, whose loop does not know of rows.
  */
 template <typename T>
 struct ShortRows {
