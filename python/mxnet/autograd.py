@@ -172,7 +172,9 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
                   ograds, ctypes.c_uint(len(variables)), c_handle_array(variables),
                   ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)),
                   ctypes.c_int(bool(train_mode)), ctypes.byref(out), ctypes.byref(stypes))
-    return [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
+    # A gradient has a storage of its own, whatever that of the variable is.
+    classes = [type(v) if v.stype == "default" else NDArray for v in variables]
+    return [array(NDArrayHandle(out[i])) for i, array in enumerate(classes)]
 
 
 def get_symbol(x):

@@ -22,9 +22,10 @@ constexpr int64_t kBytesForThread = 1 << 16;
 /* Rows that are worth a thread of their own. */
 int64_t RowGrain(size_t row_bytes) { return std::max<int64_t>(1, kBytesForThread / std::max<int64_t>(1, static_cast<int64_t>(row_bytes))); }
 
-/* In an engine operation, on the CPU. */
+/* In an engine operation, on the CPU. Of a value that stores no row, none, as in 1.9.1. */
 void CopyRows(const TBlob& from, const std::vector<int64_t>& rows, SparseParts* out) {
-  const int64_t count = static_cast<int64_t>(rows.size());
+  const bool none = from.sparse && from.sparse->stored() == 0;
+  const int64_t count = none ? 0 : static_cast<int64_t>(rows.size());
   out->Resize(count);
   if (count == 0) return;
   std::copy(rows.begin(), rows.end(), out->index[SparseParts::kRows].data<int64_t>());

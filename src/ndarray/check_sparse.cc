@@ -3,20 +3,16 @@
 #include <vector>
 
 #include "mxnet/ndarray.h"
+#include "ndarray/sparse_copy.h"
 
 namespace mxnet {
 namespace {
 
-/* Index parts as int64, on the CPU. */
-std::vector<int64_t> Numbers(const NDArray& array, int part, const char* name) {
-  NDArray copy = CopyOfPart(array, part).Copy(Context::CPU());
-  copy.WaitToRead();
-  MXNET_CHECK_KIND(!IsFloating(copy.dtype()) && copy.dtype() != kBool, Type)
-      << "[check_format] " << name << " is " << DTypeName(copy.dtype()) << "; accepted: integers";
-  std::vector<int64_t> numbers(static_cast<size_t>(copy.shape().Size()));
-  ConvertElements(copy.data().dptr, copy.dtype(), numbers.data(), kInt64, static_cast<int64_t>(numbers.size()));
-  return numbers;
-}
+/* What an array stored at one moment; the numbers of index parts that were asked for. */
+struct Seen {
+  Shape shape, values, index[2];
+  std::vector<int64_t> numbers[2];
+};
 
 /* Ascending, each once, in [0, limit). */
 void CheckRun(const std::vector<int64_t>& numbers, int64_t begin, int64_t end, int64_t limit, const char* name) {
@@ -30,33 +26,32 @@ void CheckRun(const std::vector<int64_t>& numbers, int64_t begin, int64_t end, i
   }
 }
 
-void CheckRowSparse(const NDArray& array, const Shape& values, const Shape& rows, bool full) {
-  MXNET_CHECK_KIND(values[0] == rows[0], Value) << "[check_format] a row_sparse array of shape " << array.shape() << " with " << rows[0]
-                                                << " indices and " << values[0] << " rows of values; accepted: as many";
-  MXNET_CHECK_KIND(rows[0] <= array.shape()[0], Value)
-      << "[check_format] " << rows[0] << " rows are stored of an array of shape " << array.shape();
-  if (full) CheckRun(Numbers(array, SparseParts::kRows, "indices"), 0, rows[0], array.shape()[0], "indices");
+void CheckRowSparse(const Seen& seen, bool full) {
+  const int64_t values = seen.values[0], rows = seen.index[SparseParts::kRows][0];
+  MXNET_CHECK_KIND(values == rows, Value) << "[check_format] a row_sparse array of shape " << seen.shape << " with " << rows
+                                          << " indices and " << values << " rows of values; accepted: as many";
+  MXNET_CHECK_KIND(rows <= seen.shape[0], Value) << "[check_format] " << rows << " rows are stored of an array of shape " << seen.shape;
+  if (full) CheckRun(seen.numbers[SparseParts::kRows], 0, rows, seen.shape[0], "indices");
 }
 
-void CheckCSR(const NDArray& array, const Shape& values, const Shape& columns, bool full) {
-  MXNET_CHECK_KIND(values[0] == columns[0], Value)
-      << "[check_format] a csr array with " << columns[0] << " indices and " << values[0] << " values; accepted: as many";
-  const std::vector<int64_t> indptr = Numbers(array, SparseParts::kIndptr, "indptr");
-  const int64_t rows = array.shape()[0];
+void CheckCSR(const Seen& seen, bool full) {
+  const int64_t values = seen.values[0], columns = seen.index[SparseParts::kColumns][0], rows = seen.shape[0];
+  MXNET_CHECK_KIND(values == columns, Value) << "[check_format] a csr array with " << columns << " indices and " << values
+                                             << " values; accepted: as many";
+  const std::vector<int64_t>& indptr = seen.numbers[SparseParts::kIndptr];
   MXNET_CHECK_KIND(static_cast<int64_t>(indptr.size()) == rows + 1, Value)
-      << "[check_format] indptr of a csr array of shape " << array.shape() << " has " << indptr.size()
-      << " numbers; accepted: " << rows + 1;
+      << "[check_format] indptr of a csr array of shape " << seen.shape << " has " << indptr.size() << " numbers; accepted: " << rows + 1;
   MXNET_CHECK_KIND(indptr[0] == 0, Value) << "[check_format] indptr[0] is " << indptr[0] << "; accepted: 0";
-  MXNET_CHECK_KIND(indptr.back() == values[0], Value)
-      << "[check_format] indptr[" << rows << "] is " << indptr.back() << "; accepted: the number of values, " << values[0];
+  MXNET_CHECK_KIND(indptr.back() == values, Value)
+      << "[check_format] indptr[" << rows << "] is " << indptr.back() << "; accepted: the number of values, " << values;
   if (!full) return;
   for (int64_t r = 0; r < rows; ++r)
     MXNET_CHECK_KIND(indptr[static_cast<size_t>(r)] <= indptr[static_cast<size_t>(r + 1)], Value)
         << "[check_format] indptr[" << r + 1 << "] is " << indptr[static_cast<size_t>(r + 1)] << " behind "
         << indptr[static_cast<size_t>(r)] << "; accepted: numbers that do not fall";
-  const std::vector<int64_t> numbers = Numbers(array, SparseParts::kColumns, "indices");
+  const std::vector<int64_t>& numbers = seen.numbers[SparseParts::kColumns];
   for (int64_t r = 0; r < rows; ++r)
-    CheckRun(numbers, indptr[static_cast<size_t>(r)], indptr[static_cast<size_t>(r + 1)], array.shape()[1], "indices");
+    CheckRun(numbers, indptr[static_cast<size_t>(r)], indptr[static_cast<size_t>(r + 1)], seen.shape[1], "indices");
 }
 
 /* Where index pointers would lead outside. */
@@ -110,14 +105,24 @@ void SparseParts::NeedAscending(const char* op) const {
 
 void CheckSparse(const NDArray& array, bool full) {
   if (!array.is_sparse()) return;
-  array.chunk()->Allocate();
-  array.WaitToRead();
-  const SparseParts& parts = *array.sparse();
-  const Shape values = parts.values.shape, last = parts.index[parts.num_index() - 1].shape;
-  if (parts.storage == StorageType::kCSR)
-    CheckCSR(array, values, last, full);
+  const bool csr = array.storage_type() == StorageType::kCSR;
+  Seen seen;
+  const auto look = [&](const SparseParts& parts) {
+    seen.shape = parts.shape;
+    seen.values = parts.values.shape;
+    for (int i = 0; i < parts.num_index(); ++i) {
+      const SparsePart& part = parts.index[i];
+      seen.index[i] = part.shape;
+      if (!full && !(csr && i == SparseParts::kIndptr)) continue;
+      const int64_t* const numbers = part.data<int64_t>();
+      seen.numbers[i].assign(numbers, numbers + part.Size());
+    }
+  };
+  LookAtParts(array, look, "check_format");
+  if (csr)
+    CheckCSR(seen, full);
   else
-    CheckRowSparse(array, values, last, full);
+    CheckRowSparse(seen, full);
 }
 
 }  // namespace mxnet

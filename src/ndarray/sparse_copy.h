@@ -2,6 +2,7 @@
 #ifndef MXNET_NDARRAY_SPARSE_COPY_H_
 #define MXNET_NDARRAY_SPARSE_COPY_H_
 
+#include <functional>
 #include <memory>
 
 #include "mxnet/ndarray.h"
@@ -27,6 +28,9 @@ class TempParts {
  private:
   std::unique_ptr<SparseParts> parts_;
 };
+/* Waits for the array and shows its parts to `look`, on the CPU and while nobody changes them:
+ * other threads may write again as soon as a wait is over. */
+void LookAtParts(const NDArray& array, const std::function<void(const SparseParts&)>& look, const char* name);
 /* All that `from` stores; dtypes are converted on the host. In an engine operation; waits for
  * `stream`, which is needed where a GPU takes part: before, because memory that work of others may
  * still read can be given back here, and behind. */

@@ -1,6 +1,7 @@
 // What sparse arrays store: memory of the parts, checks, copies of parts.
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 #include "base/device/device_interface.h"
@@ -41,7 +42,8 @@ void ReserveOnStream(SparsePart* part, const RunContext& run, bool grows) {
   ReplaceOnStream(part, storage::AllocOnStream(wanted, run), run);
 }
 
-SparsePart& PartOf(SparseParts* p, int part) {
+template <typename Parts>  // SparseParts, const or not
+auto& PartOf(Parts* p, int part) {
   const int most = p->num_index() - 1;
   MXNET_CHECK_KIND(part >= -1 && part <= most, Index) << "[NDArray] part " << part << " of a " << StorageTypeName(p->storage)
                                                       << " array; accepted: -1 (values) to " << most << " (indices)";
@@ -180,25 +182,70 @@ void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   to->state = from.state.load();
 }
 
-NDArray CopyOfPart(const NDArray& array, int part) {
-  MXNET_CHECK_KIND(array.is_sparse(), Value) << "[NDArray] a part of a dense array; accepted: row_sparse and csr arrays";
+void LookAtParts(const NDArray& array, const std::function<void(const SparseParts&)>& look, const char* name) {
+  array.chunk()->Allocate();
+  array.WaitToRead();
+  if (array.ctx().is_gpu()) return LookAtParts(array.Copy(Context::CPU()), look, name);
+  Engine* const engine = Engine::Get();
+  Var* const v = array.var();
+  std::exception_ptr error;  // the look's, which is not the array's
+  const auto run = [&] {
+    try {
+      look(*array.sparse());
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  if (engine->TryAcquire(&v, 1, nullptr, 0)) {
+    run();
+    engine->Release(&v, 1, nullptr, 0);
+  } else {
+    struct Done {  // what the look writes, for the engine
+      Var* const var = Engine::Get()->NewVariable();
+      ~Done() { Engine::Get()->DeleteVariable({}, Context::CPU(), var); }
+    } done;
+    engine->PushSync([&run](RunContext) { run(); }, Context::CPU(), {v}, {done.var}, FnProperty::kNormal, 0, name);
+    engine->WaitForVar(done.var);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+namespace {
+
+/* The copy stays on the GPU. */
+NDArray CopyOfPartOnDevice(const NDArray& array, int part) {
   array.chunk()->Allocate();
   array.WaitToRead();
   const SparsePart& source = PartOf(array.sparse(), part);
-  const bool convert = part >= 0 && !array.ctx().is_gpu();
-  NDArray out(source.shape, array.ctx(), convert ? array.sparse()->shown_as[part] : source.dtype);
+  NDArray out(source.shape, array.ctx(), source.dtype);
   const TBlob to = out.data();
   Engine::Get()->PushSync(
       [parts = array.sparse(), part, to](RunContext run) {
         const SparsePart& p = PartOf(parts, part);
         MXNET_CHECK_KIND(p.shape == to.shape, Value) << "[NDArray] the array was changed while a part of it was copied";
-        if (to.dtype == p.dtype)
-          CopyBetween(to.dptr, to.ctx, p.memory.dptr, parts->ctx, p.Bytes(), run.stream);
-        else
-          ConvertElements(p.memory.dptr, p.dtype, to.dptr, to.dtype, p.Size());
+        CopyBetween(to.dptr, to.ctx, p.memory.dptr, parts->ctx, p.Bytes(), run.stream);
       },
       array.ctx().execution(), {array.var()}, {out.var()}, FnProperty::kNormal, 0, "copy_of_part");
   out.WaitToRead();
+  return out;
+}
+
+}  // namespace
+
+NDArray CopyOfPart(const NDArray& array, int part) {
+  MXNET_CHECK_KIND(array.is_sparse(), Value) << "[NDArray] a part of a dense array; accepted: row_sparse and csr arrays";
+  if (array.ctx().is_gpu()) return CopyOfPartOnDevice(array, part);
+  NDArray out;
+  const auto copy = [&](const SparseParts& parts) {
+    const SparsePart& from = PartOf(&parts, part);
+    out = NDArray(from.shape, array.ctx(), part < 0 ? from.dtype : parts.shown_as[part]);
+    const TBlob to = out.data();
+    if (to.dtype != from.dtype)
+      ConvertElements(from.memory.dptr, from.dtype, to.dptr, to.dtype, from.Size());
+    else if (from.Bytes() > 0)
+      std::memcpy(to.dptr, from.memory.dptr, from.Bytes());
+  };
+  LookAtParts(array, copy, "copy_of_part");
   return out;
 }
 
@@ -206,10 +253,11 @@ void SetPart(const NDArray& array, int part, const NDArray& from) {
   MXNET_CHECK_KIND(array.is_sparse() && !from.is_sparse(), Value) << "[NDArray] parts of sparse arrays are set from dense arrays";
   array.chunk()->Allocate();
   SparseParts* const parts = array.sparse();
-  const SparsePart& known = PartOf(parts, part);
-  MXNET_CHECK_KIND(from.shape().ndim() == known.shape.ndim(), Value)
+  PartOf(parts, part);  // is there one?
+  const int ndim = part < 0 ? ValuesShape(*parts, 0).ndim() : 1;
+  MXNET_CHECK_KIND(from.shape().ndim() == ndim, Value)
       << "[NDArray] part " << part << " of a " << StorageTypeName(parts->storage) << " array of shape " << parts->shape
-      << " set from shape " << from.shape() << "; accepted: " << known.shape.ndim() << " dimensions";
+      << " set from shape " << from.shape() << "; accepted: " << ndim << " dimensions";
   if (part < 0 && parts->storage == StorageType::kRowSparse)
     for (int i = 1; i < from.shape().ndim(); ++i)
       MXNET_CHECK_KIND(from.shape()[i] == parts->shape[i], Value)

@@ -67,6 +67,25 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
     return [part.as_in_context(ctx) for part, ctx in zip(split_data(data, len(ctx_list), batch_axis, even_split), ctx_list)]
 
 
+def _square_of_norm(array):
+    """The sum of the squares of an array's elements, of shape (1,)."""
+    array = array.as_nd_ndarray().astype('float32', copy=False)
+    if array.stype != 'default':
+        return nd.square(nd.norm(array))
+    flat = array.reshape((-1,))
+    return nd.dot(flat, flat)
+
+
+def _scale(array, factor):
+    """array *= factor, of shape (1,). Of a row_sparse array the stored rows alone are read."""
+    factor = factor.astype(array.dtype, copy=False).as_in_context(array.context)
+    if array.stype != 'row_sparse':
+        array *= to_class_of(factor, array)
+    elif len(array.indices) > 0:
+        parts = array.data * factor, array.indices
+        nd.sparse.row_sparse_array(parts, shape=array.shape, ctx=array.context, dtype=array.dtype).copyto(array)
+
+
 def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """Scale `arrays` in place so that the 2-norm of all of them together is at most `max_norm`.
 
@@ -81,8 +100,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """
     assert len(arrays) > 0, '[gluon.clip_global_norm] an empty list given; at least one array is accepted'
     ctx = arrays[0].context
-    flattened = [a.as_nd_ndarray().reshape((-1,)).astype('float32', copy=False) for a in arrays]
-    squares = [nd.dot(flat, flat).as_in_context(ctx) for flat in flattened]
+    squares = [_square_of_norm(a).as_in_context(ctx) for a in arrays]
     total = nd.sqrt(nd.add_n(*squares)).reshape((1,))
     norm = total
     if check_isfinite:
@@ -94,7 +112,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
             warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     for arr in arrays:
-        arr *= to_class_of(scale.astype(arr.dtype, copy=False).as_in_context(arr.context), arr)
+        _scale(arr, scale)
     return to_class_of(norm, arrays[0]) if norm is total else norm
 
 

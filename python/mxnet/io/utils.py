@@ -42,7 +42,8 @@ def _init_data(data, allow_empty, default_name):
                                 "numpy.ndarray or h5py.Dataset") from None
         if not value.shape:
             raise ValueError(f"[NDArrayIter] {name} is a single number; arrays with a row for each instance are accepted")
-        arrays.append((name, value))
+        # rows of a row_sparse array are what it does not give; its batches are dense, as in 1.9.1
+        arrays.append((name, value.tostype("default") if value.stype == "row_sparse" else value))
     return arrays
 
 

@@ -72,7 +72,7 @@ class BaseSparseNDArray(NDArray):
 
     def reshape(self, *shape, **kwargs):
         """Not of sparse arrays: NotSupportedForSparseNDArray."""
-        raise NotSupportedForSparseNDArray(self.reshape, None, shape, kwargs)
+        raise NotSupportedForSparseNDArray(self.reshape, None, shape, *([kwargs] if kwargs else []))
 
     def _at(self, idx):
         raise NotSupportedForSparseNDArray(self._at, "[idx]", idx)

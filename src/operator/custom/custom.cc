@@ -309,7 +309,7 @@ std::exception_ptr RunCall(Call* call, const CustomState& state) {
 }
 
 void Submit(std::shared_ptr<Call> call, const std::shared_ptr<OpState>& state, OnComplete done) {
-  const bool accepted = custom::Submit([call, state = state, done]() mutable {
+  const bool accepted = custom::Submit([call = std::move(call), state = state, done]() mutable {
     const std::exception_ptr error = RunCall(call.get(), static_cast<const CustomState&>(*state));
     call = nullptr;  // what they hold goes before anybody learns that it is done
     state = nullptr;

@@ -70,22 +70,22 @@ struct Rows {
     else
       MXNET_CPU_CALL(UpdateRange)(a, 0, n * size);
   }
-  /* Rows [row, row + n) by the gradient at `from`. */
-  void Run(int64_t row, int64_t n, const char* from) const {
-    UpdateArgs a = u;
-    a.weight = a.out = weight + static_cast<size_t>(row) * weight_bytes;
-    for (int k = 0; k < states; ++k) a.state[k] = state[k] + static_cast<size_t>(row) * state_bytes;
-    a.grad = from;
-    Apply(a, n);
+  /* Rows [row, row + n) by the gradient at `from`. `a`: a copy of u, whose pointers are set. */
+  void Run(UpdateArgs* a, int64_t row, int64_t n, const char* from) const {
+    a->weight = a->out = weight + static_cast<size_t>(row) * weight_bytes;
+    for (int k = 0; k < states; ++k) a->state[k] = state[k] + static_cast<size_t>(row) * state_bytes;
+    a->grad = from;
+    Apply(*a, n);
   }
-  // Inline: to GCC a function that only prefetches has no effect, and calls of it go.
+  // Into the level-2 cache: more lines can be on their way there than to the first. Inline: to GCC
+  // a function that only prefetches has no effect, and calls of it go.
   inline __attribute__((always_inline)) void Prefetch(int64_t row) const {
     for (size_t b = 0; b < std::min<size_t>(weight_bytes, 1024); b += 64) {
-      __builtin_prefetch(weight + static_cast<size_t>(row) * weight_bytes + b, 1);
+      __builtin_prefetch(weight + static_cast<size_t>(row) * weight_bytes + b, 0, 2);
       if (grouped) continue;
-      for (int k = 0; k < states; ++k) __builtin_prefetch(state[k] + static_cast<size_t>(row) * state_bytes + b, 1);
+      for (int k = 0; k < states; ++k) __builtin_prefetch(state[k] + static_cast<size_t>(row) * state_bytes + b, 0, 2);
     }
-    for (int k = 0; grouped && k < states; ++k) __builtin_prefetch(state[k] + static_cast<size_t>(row) * state_bytes, 1);
+    for (int k = 0; grouped && k < states; ++k) __builtin_prefetch(state[k] + static_cast<size_t>(row) * state_bytes, 0, 2);
   }
 };
 
@@ -128,9 +128,14 @@ void RunGathered(const Rows& r, int64_t begin, int64_t end) {
 
 /* Rows number[begin, end): those side by side in one call. */
 void RunLazily(const Rows& r, int64_t begin, int64_t end) {
-  constexpr int64_t kAhead = 12;
+  // A prefetch holds the processor up until the page's translation is known, which in a table of
+  // gigabytes takes longer than an update. So those of several rows follow each other at once:
+  // their translations are looked up together.
+  constexpr int64_t kTogether = 16;
   const bool narrow = r.size < kNarrow;
+  UpdateArgs a = r.u;
   int64_t waiting = begin;  // narrow rows from here on are not updated yet
+  int64_t fetched = begin;  // wide rows from here on are not prefetched yet
   for (int64_t i = begin; i < end;) {
     int64_t next = i + 1;
     while (next < end && r.number[next] == r.number[next - 1] + 1) ++next;
@@ -139,8 +144,9 @@ void RunLazily(const Rows& r, int64_t begin, int64_t end) {
       continue;
     }
     if (narrow && waiting < i) RunGathered(r, waiting, i);
-    if (!narrow && next + kAhead < end) r.Prefetch(r.number[next + kAhead - 1]);
-    r.Run(r.number[i], next - i, r.grad + static_cast<size_t>(i) * r.weight_bytes);
+    if (!narrow && next + kTogether > fetched)
+      for (const int64_t stop = std::min(end, next + 2 * kTogether); fetched < stop; ++fetched) r.Prefetch(r.number[fetched]);
+    r.Run(&a, r.number[i], next - i, r.grad + static_cast<size_t>(i) * r.weight_bytes);
     waiting = i = next;
   }
   if (narrow && waiting < end) RunGathered(r, waiting, end);
@@ -151,13 +157,14 @@ void RunOnAll(const Rows& r, int64_t begin, int64_t end) {
   const int64_t most = std::max<int64_t>(1, 2 * kBlock / r.size);
   std::vector<char> grad(static_cast<size_t>(most) * r.weight_bytes);
   int64_t at = std::lower_bound(r.number, r.number + r.count, begin) - r.number;
+  UpdateArgs a = r.u;
   for (int64_t row = begin; row < end; row += most) {
     const int64_t n = std::min(most, end - row);
     std::fill(grad.begin(), grad.end(), 0);
     for (; at < r.count && r.number[at] < row + n; ++at)
       std::memcpy(grad.data() + static_cast<size_t>(r.number[at] - row) * r.weight_bytes, r.grad + static_cast<size_t>(at) * r.weight_bytes,
                   r.weight_bytes);
-    r.Run(row, n, grad.data());
+    r.Run(&a, row, n, grad.data());
   }
 }
 

@@ -1,6 +1,7 @@
 // Products of csr and dense matrices, rows of the dense one in vectors.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "operator/sparse/dot_kernels.h"
 
@@ -125,12 +126,13 @@ void VisitIndex(const DotCall<T>& c, F&& use) {
   use(c.index);
 }
 
-/* kOne: a vector; else rows of it are `step` elements apart. */
+/* Rows begin to end of the column `at`. kOne: the right factor is a vector; else rows of it are
+ * `step` elements apart. */
 template <bool kOne, typename T, typename I>
-MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at, const I* index) {
+MXNET_SCALAR void GatherRows(const DotCall<T>& c, int64_t at, const I* index, int64_t begin, int64_t end) {
   const T *const dense = c.dense + at, *const values = c.values;
   const int64_t step = kOne ? 1 : c.dense_step;
-  for (int64_t r = c.begin; r < c.end; ++r) {
+  for (int64_t r = begin; r < end; ++r) {
     T a = 0, b = 0, d = 0, e = 0;
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
@@ -148,6 +150,107 @@ MXNET_SCALAR void GatherColumn(const DotCall<T>& c, int64_t at, const I* index) 
     for (; n < last; ++n) a += values[n] * dense[index[n] * step];
     c.out[r * c.out_step + at] = (a + b) + (d + e);
   }
+}
+
+/*
+ * Short rows of different lengths: a loop over each ends with a branch that nothing predicts, which
+ * takes as long as ten elements. So what belongs to the elements of some rows goes through a
+ * buffer, whose loop does not know of rows.
+ */
+template <typename T>
+struct ShortRows {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  static constexpr int64_t kRows = 64, kElements = 1024;
+  using V = typename VectorOf<T, kVectorBytes>::Type;
+  using M = typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>, kVectorBytes>::Type;
+  T buffer[kElements + 32] = {};  // behind the last element, more is written and not used
+
+  /* Does the call have such rows, of `most` elements on average? Lengths of a few tell whether they
+   * differ. */
+  static bool In(const DotCall<T>& c, int64_t most) {
+    if (c.indptr[c.end] - c.indptr[c.begin] > most * (c.end - c.begin)) return false;
+    const int64_t sample = std::min<int64_t>(c.end - c.begin, 256), *const p = c.indptr + c.begin;
+    int64_t changes = 0;
+    for (int64_t i = 1; i < sample; ++i) changes += p[i + 1] - p[i] != p[i] - p[i - 1];
+    return 8 * changes > sample;
+  }
+  /* use(begin, end): all rows of the call, some at a time. A row that the buffer is too small for
+   * comes alone. */
+  template <typename F>
+  static void Visit(const DotCall<T>& c, F&& use) {
+    for (int64_t r = c.begin; r < c.end;) {
+      int64_t e = r;
+      while (e < c.end && e - r < kRows && c.indptr[e + 1] - c.indptr[r] <= kElements) ++e;
+      use(r, std::max(e, r + 1));
+      r = std::max(e, r + 1);
+    }
+  }
+  static bool Fits(const DotCall<T>& c, int64_t begin, int64_t end) { return c.indptr[end] - c.indptr[begin] <= kElements; }
+  /* The first `count` of what lies at `from`, added up. */
+  static inline T Sum(const T* from, int64_t count) {
+    M lane = {};
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    M bits;
+    V sum = {};
+    int64_t k = 0;
+    do {
+      std::memcpy(&bits, from + k, sizeof(M));
+      bits &= lane < static_cast<decltype(+lane[0])>(count - k);
+      V some;
+      std::memcpy(&some, &bits, sizeof(V));
+      sum += some;
+      k += kLanes;
+    } while (k < count);
+    return AddUp<kLanes>(&sum);
+  }
+  template <int kCount>
+  static inline __attribute__((always_inline)) T AddUp(const void* v) {
+    if constexpr (kCount == 1) {
+      T x;
+      std::memcpy(&x, v, sizeof(T));
+      return x;
+    } else {
+      using Half = typename VectorOf<T, kCount / 2 * static_cast<int>(sizeof(T))>::Type;
+      Half half[2];
+      std::memcpy(half, v, sizeof(half));
+      half[0] += half[1];
+      return AddUp<kCount / 2>(half);
+    }
+  }
+  static inline void Fill(T value, T* to, int64_t count) {
+    const V all = value - V{};
+    int64_t k = 0;
+    do {
+      std::memcpy(to + k, &all, sizeof(V));
+      k += kLanes;
+    } while (k < count);
+  }
+};
+
+/* The products of elements `n` to `last`. */
+template <bool kOne, typename T, typename I>
+MXNET_SCALAR void Products(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, T* __restrict to) {
+  const T *const dense = c.dense + at, *const values = c.values;
+  const int64_t step = kOne ? 1 : c.dense_step;
+  for (; n + 8 <= last; n += 8, to += 8) {
+    PrefetchElements(index, values, n);
+    for (int k = 0; k < 8; ++k) to[k] = values[n + k] * dense[index[n + k] * step];
+  }
+  for (; n < last; ++n) *to++ = values[n] * dense[index[n] * step];
+}
+
+template <bool kOne, typename T, typename I>
+void GatherColumn(const DotCall<T>& c, int64_t at, const I* index) {
+  using Short = ShortRows<T>;
+  if (!Short::In(c, Short::kLanes / 2)) return GatherRows<kOne>(c, at, index, c.begin, c.end);
+  Short rows;
+  Short::Visit(c, [&](int64_t begin, int64_t end) {
+    if (!Short::Fits(c, begin, end)) return GatherRows<kOne>(c, at, index, begin, end);
+    const int64_t first = c.indptr[begin];
+    Products<kOne>(c, at, index, first, c.indptr[end], rows.buffer);
+    for (int64_t r = begin; r < end; ++r)
+      c.out[r * c.out_step + at] = Short::Sum(rows.buffer + (c.indptr[r] - first), c.indptr[r + 1] - c.indptr[r]);
+  });
 }
 
 /* The elements of a row whose column is within [low, high), first and last; `sorted` rows alone. */
@@ -185,11 +288,11 @@ void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
 }
 
 template <bool kOne, typename T, typename I>
-MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range, const I* index) {
+MXNET_SCALAR void ScatterRows(const DotCall<T>& c, int64_t at, const Range& range, const I* index, int64_t begin, int64_t end) {
   T* __restrict const out = c.out + at;
   const T* const values = c.values;
   const int64_t step = kOne ? 1 : c.out_step;
-  for (int64_t r = c.begin; r < c.end; ++r) {
+  for (int64_t r = begin; r < end; ++r) {
     const T row = c.dense[r * c.dense_step + at];
     int64_t n = c.indptr[r], last = c.indptr[r + 1];
     range.Clip(index, &n, &last);
@@ -204,6 +307,34 @@ MXNET_SCALAR void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& ra
     }
     for (; n < last; ++n) out[index[n] * step] += values[n] * row;
   }
+}
+
+/* Elements `n` to `last`, whose factors lie at `factor`. */
+template <bool kOne, typename T, typename I>
+MXNET_SCALAR void AddProducts(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, const T* factor) {
+  T* __restrict const out = c.out + at;
+  const T* const values = c.values;
+  const int64_t step = kOne ? 1 : c.out_step;
+  for (; n + 8 <= last; n += 8, factor += 8) {
+    PrefetchElements(index, values, n);
+    for (int k = 0; k < 8; ++k) out[index[n + k] * step] += values[n + k] * factor[k];
+  }
+  for (; n < last; ++n) out[index[n] * step] += values[n] * *factor++;
+}
+
+template <bool kOne, typename T, typename I>
+void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range, const I* index) {
+  constexpr int64_t kShort = 12;
+  using Short = ShortRows<T>;
+  if (!range.all() || !Short::In(c, kShort)) return ScatterRows<kOne>(c, at, range, index, c.begin, c.end);
+  Short rows;
+  Short::Visit(c, [&](int64_t begin, int64_t end) {
+    if (!Short::Fits(c, begin, end)) return ScatterRows<kOne>(c, at, range, index, begin, end);
+    const int64_t first = c.indptr[begin];
+    for (int64_t r = begin; r < end; ++r)
+      Short::Fill(c.dense[r * c.dense_step + at], rows.buffer + (c.indptr[r] - first), c.indptr[r + 1] - c.indptr[r]);
+    AddProducts<kOne>(c, at, index, first, c.indptr[end], rows.buffer);
+  });
 }
 
 /* use(block, first column) for blocks that cover the columns of the call, wide ones first. */

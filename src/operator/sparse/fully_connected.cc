@@ -25,6 +25,7 @@ void Forward(KernelArgs& args) {
   product.Store(product.Rows(sparse::AsDense(args, args.in[1]), true), out, false);
   if (args.in.size() < 3 || out.Size() == 0) return;
   TBlob bias = sparse::AsDense(args, args.in[2]);
+  bias.shape = Shape{bias.Size()};
   const pointwise::Operand sum[2] = {out, bias};
   pointwise::Execute(args.run, pointwise::Forward(pointwise::k_add), pointwise::ComputeFor(out.dtype, true), sum, 2,
                      pointwise::kBinaryMasks, nullptr, out, OpReq::kWrite);
@@ -46,7 +47,8 @@ void Backward(KernelArgs& args) {
     sparse::ThroughDense(args, 1, [&](const TBlob& to) { product.Store(product.Rows(ograd, false), to, true); });
   }
   if (args.out.size() > 2 && args.req[2] != OpReq::kNull)
-    sparse::ThroughDense(args, 2, [&](const TBlob& to) {
+    sparse::ThroughDense(args, 2, [&](TBlob to) {
+      to.shape = Shape{to.Size()};
       reduce::Reduce(args, reduce::kSum, ograd, {1, 0}, reduce::Finish(), false, to, OpReq::kWrite);
     });
 }

@@ -18,8 +18,6 @@ bool RetainShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape all = (*in)[0];
   AssignShape(attrs, "output", &all, (*out)[0]);
   MXNET_CHECK_KIND(all.ndim() != 0, Value) << "[" << attrs.op->name << "] data has no dimensions, and so no rows";
-  MXNET_CHECK_KIND(!(*in)[1].ndim_known() || (*in)[1].ndim() == 1, Value)
-      << "[" << attrs.op->name << "] indices have shape " << (*in)[1] << "; accepted: one dimension";
   (*in)[0] = (*out)[0] = all;
   return all.known() && (*in)[1].known();
 }
@@ -76,11 +74,15 @@ bool TakesRetain(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   return in[0] == StorageType::kDense && (*out)[0] == StorageType::kRowSparse;
 }
 
+/* As in 1.9.1, an array that stores no row gives one that stores none. */
+bool StoresNone(const TBlob& in) { return in.sparse && in.sparse->stored() == 0; }
+
 /* The rows that are asked for, stored or not. */
 void Retain(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const std::vector<int64_t> rows = RowNumbers(args);
   SparseParts* const out = args.out[0].sparse;
+  if (StoresNone(args.in[0])) return out->Resize(0);
   out->Resize(static_cast<int64_t>(rows.size()));
   std::copy(rows.begin(), rows.end(), out->index[SparseParts::kRows].data<int64_t>());
   sparse::GatherRows(args.in[0], rows.data(), out->stored(), out->values.data<char>());
@@ -90,14 +92,15 @@ void RetainOnDevice(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const sparse::NumberGroups rows = RowNumbersOnDevice(args);
   SparseParts* const out = args.out[0].sparse;
+  if (StoresNone(args.in[0])) return out->Resize(0);
   sparse::StoreRowNumbersOnDevice(args, rows.ids, rows.count, out);
   sparse::GatherRows(args, args.in[0], rows.ids, rows.count, out->values.data<char>());
 }
 
 MXNET_REGISTER_OP(_sparse_retain)
     .describe(
-        "The rows of data with these numbers; other rows are 0. Of a row_sparse array the result stores just these rows. The numbers may "
-        "come in any order and more than once.")
+        "The rows of data with these numbers; other rows are 0. Of a row_sparse array the result stores just these rows, or none "
+        "where the array stores none. The numbers may come in any order, any shape and more than once.")
     .set_inputs({"data", "indices"})
     .set_dtypes(dtypes::kAll)
     .set_infer_shape(RetainShape)

@@ -387,3 +387,11 @@ def test_objects_whose_constructor_ended_early_are_dropped_silently():
     finally:
         sys.unraisablehook = hook
     assert heard == []
+
+
+def test_batches_of_row_sparse_arrays_are_dense():
+    x = np.array([[0, 1], [0, 0], [2, 3]], 'float32')
+    batches = mx.io.NDArrayIter(mx.nd.array(x).tostype('row_sparse'), batch_size=2)
+    got = [batch.data[0] for batch in batches]
+    assert [b.stype for b in got] == ['default', 'default']
+    np.testing.assert_array_equal(np.concatenate([b.asnumpy() for b in got]), x[[0, 1, 2, 0]])

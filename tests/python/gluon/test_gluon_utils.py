@@ -53,6 +53,21 @@ def test_clip_global_norm():
         utils.clip_global_norm([], 1)
 
 
+@pytest.mark.parametrize('finite', [True, False])
+def test_clip_global_norm_of_sparse_gradients(finite):
+    rows, dense = np.array([[3, 0], [0, 4.]], 'float32'), np.array([[0, 12.]], 'float32')
+    arrays = [nd.sparse.row_sparse_array((rows, [1, 4]), shape=(6, 2)), nd.array(dense), nd.array(rows).tostype('csr'),
+              nd.sparse.zeros('row_sparse', (6, 2))]
+    norm = utils.clip_global_norm(arrays, 1.0, check_isfinite=finite)
+    want = np.sqrt(2 * 25 + 144)
+    assert [a.stype for a in arrays] == ['row_sparse', 'default', 'csr', 'row_sparse']
+    np.testing.assert_allclose(norm if finite else norm.asscalar(), want, rtol=1e-6)
+    np.testing.assert_allclose(arrays[0].data.asnumpy(), rows / want, rtol=1e-6)
+    assert arrays[0].indices.asnumpy().tolist() == [1, 4]
+    for got, x in zip(arrays[1:], (dense, rows, np.zeros((6, 2)))):
+        np.testing.assert_allclose(got.asnumpy(), x / want, rtol=1e-6)
+
+
 def test_download(tmp_path):
     source = tmp_path / 'source.bin'
     source.write_bytes(b'content')

@@ -192,6 +192,13 @@ def test_plain_calls_are_made_by_the_binding(kv, key):
     assert values(out) == 11
 
 
+def test_row_sparse_pull_from_no_rows(kv):
+    kv.init(1, mx.nd.sparse.zeros("row_sparse", SHAPE))
+    out = full(1).tostype("row_sparse")
+    kv.row_sparse_pull(1, out=out, row_ids=mx.nd.array([1, 0], dtype="int64"))
+    assert out.indices.shape == (0,) and values(out) == 0
+
+
 def test_row_sparse_pull_into_dense_arrays(kv):
     kv.init(1, full(1))
     for error in (ValueError, mx.MXNetError):

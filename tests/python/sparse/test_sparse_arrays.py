@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import threading
 
 import mxnet as mx
 import numpy as np
@@ -351,3 +352,28 @@ def test_symbolic_checks_take_sparse_arrays():
     with pytest.raises(AssertionError):
         tools.check_symbolic_backward(square, {'x': r}, [mx.nd.ones((4, 5))], {'x': 3 * r.asnumpy()}, grad_stypes={'x': 'row_sparse'})
     tools.check_numeric_gradient(square, {'x': r}, grad_stype_dict={'x': 'row_sparse'})
+
+
+@pytest.mark.cpu
+@pytest.mark.sanitized
+@pytest.mark.parametrize('stype', ['row_sparse', 'csr'])
+def test_parts_are_read_while_other_threads_write(stype):
+    arrays = [mx.nd.array(x).tostype(stype) for x in (np.zeros((50, 8)), np.eye(50, 8), np.ones((50, 8)))]
+    sizes = [a.indices.shape for a in arrays]
+    shared, over = arrays[0].copy(), threading.Event()
+
+    def write():
+        while not over.is_set():
+            for array in arrays:
+                array.copyto(shared)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for _ in range(500):
+            assert shared.indices.shape in sizes
+            assert shared.data.shape[:1] in sizes
+            shared.check_format(True)
+    finally:
+        over.set()
+        thread.join()

@@ -258,6 +258,15 @@ def test_retain(dtype):
             numpy(mx.nd._internal._sparse_retain(array, mx.nd.array(bad)))
 
 
+def test_retain_of_no_rows_and_ids_of_two_axes():
+    empty = mx.nd.sparse.zeros("row_sparse", (4, 3))
+    assert mx.nd.sparse.retain(empty, mx.nd.array([0, 2])).indices.asnumpy().tolist() == []
+    array = sparse(dense(np, (4, 3), 0), "row_sparse")
+    got = mx.nd.sparse.retain(array, mx.nd.array([[3, 1], [1, 3]], dtype="int64"))
+    np.testing.assert_array_equal(got.indices.asnumpy(), [1, 3])
+    np.testing.assert_array_equal(numpy(got)[[1, 3]], numpy(array)[[1, 3]])
+
+
 def test_gradient_of_retain():
     array = sparse(dense(np, (4, 3), 0), "row_sparse")
     gradient = mark(array, "row_sparse")
@@ -312,3 +321,15 @@ def test_columns_in_any_order():
         np.testing.assert_array_equal(numpy(got), (want.T if transpose else want) @ np.ones(ones))
     with pytest.raises(ValueError, match=r"\[elemwise_add\].*ascending"):
         numpy(mx.nd.elemwise_add(x, sparse(np.eye(2, 3), "csr")))
+
+
+@pytest.mark.parametrize("storage", ["row_sparse", "csr"])
+def test_new_gradients_are_of_the_class_of_their_storage(storage):
+    x = dense(np, (4, 3), 0).astype("float32")
+    array = sparse(x, storage)
+    array.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.square(array).sum()
+    got, = mx.autograd.grad(y, [array])
+    assert type(got) is mx.nd.NDArray and got.stype == "default"
+    np.testing.assert_allclose(got.asnumpy(), 2 * x, rtol=1e-6)

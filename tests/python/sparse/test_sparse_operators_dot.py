@@ -141,6 +141,18 @@ def test_fully_connected(bias):
         np.testing.assert_allclose(numpy(gradients[2]), ones.sum(0))
 
 
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_fully_connected_with_a_column_of_biases(stype):
+    x, w, b = np.eye(3, dtype="float32"), np.ones((2, 3), "float32"), np.array([[1], [2]], "float32")
+    bias = mx.nd.array(b).tostype(stype)
+    bias.attach_grad(stype=stype)
+    with mx.autograd.record():
+        y = mx.nd.FullyConnected(mx.nd.array(x).tostype("csr"), mx.nd.array(w), bias, num_hidden=2)
+    y.backward()
+    np.testing.assert_array_equal(numpy(y), x @ w.T + b.T)
+    np.testing.assert_array_equal(numpy(bias.grad), [[3], [3]])
+
+
 def test_wide_weights():
     """Of which few elements meet one of the data."""
     rng = np.random.RandomState(2)
@@ -150,6 +162,23 @@ def test_wide_weights():
     np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
     got = mx.nd.dot(sparse(x, "csr"), mx.nd.array(w, dtype="float64"), transpose_b=True)
     np.testing.assert_allclose(numpy(got), x @ w.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_short_rows_of_different_lengths(dtype, columns):
+    """Whose elements are computed without regard to rows; a long one stands among them."""
+    rng = np.random.RandomState(3)
+    x = random(rng, (700, 2500), 0.001)
+    x[300] = rng.uniform(-1, 1, 2500)
+    x[[0, 310, 699]] = 0
+    x = x.astype(dtype)
+    array = sparse(x, "csr")
+    for transpose in (False, True):
+        w = rng.uniform(-1, 1, (700 if transpose else 2500, columns)).astype(dtype)
+        got = mx.nd.dot(array, mx.nd.array(w, dtype=dtype), transpose_a=transpose, forward_stype="default")
+        tolerance = 1e-12 if dtype == "float64" else 1e-5
+        np.testing.assert_allclose(numpy(got), (x.T if transpose else x).astype("float64") @ w, rtol=tolerance, atol=tolerance)
 
 
 def test_errors_name_what_does_not_fit():

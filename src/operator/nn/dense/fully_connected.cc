@@ -20,7 +20,9 @@ namespace {
 void ShapeOf(const Attrs& attrs, Shape* data, Shape* weight, Shape* bias, Shape* out) {
   const auto& p = attrs.get<FullyConnectedParam>();
   AssignShape(attrs, "weight", weight, Shape{p.num_hidden, Shape::kUnknownDim});
-  if (bias) AssignShape(attrs, "bias", bias, Shape{p.num_hidden});
+  // A row_sparse bias is a column; kernels see its elements alone.
+  const bool column = bias && bias->ndim_known() && bias->ndim() == 2;
+  if (bias) AssignShape(attrs, "bias", bias, column ? Shape{p.num_hidden, 1} : Shape{p.num_hidden});
   if (!data->ndim_known()) {
     if (!p.flatten && out->ndim_known()) {
       Shape d = *out;
