@@ -145,7 +145,8 @@ def needed(kind):
     from sklearn.preprocessing import StandardScaler
     regresses = kind.__name__.endswith("Regressor") or kind.__name__.startswith("Regressor")
     one = Ridge() if regresses else LogisticRegression(max_iter=300)
-    known = {"estimator": one, "estimators": [("a", one), ("b", type(one)())], "base_estimator": one, "transformers": [("a", StandardScaler(), [0, 1])],
+    known = {"estimator": one, "estimators": [("a", one), ("b", type(one)())], "base_estimator": one,
+             "transformers": [("a", StandardScaler(), [0, 1])],
              "transformer_list": [("a", StandardScaler())], "steps": [("a", StandardScaler()), ("b", one)], "param_grid": {},
              "param_distributions": {}, "n_components": 2, "max_iter": 300, "n_estimators": 20, "random_state": 0}
     given = {}
@@ -170,6 +171,8 @@ def table(kind):
         y = y / 100
     if name.startswith("MultiTask") or name in ("MultiOutputRegressor", "RegressorChain", "CCA", "PLSCanonical", "PLSSVD"):
         y = np.stack([y, y[::-1]], 1)
+    if name == "GaussianProcessClassifier":   # the converter takes two classes
+        y = (y > 0).astype(int)
     if name in ("MultiOutputClassifier", "ClassifierChain"):
         y = np.stack([y > 0, y > 1], 1).astype(int)
     if name in ("BernoulliNB", "CategoricalNB", "OrdinalEncoder", "OneHotEncoder", "TargetEncoder"):
@@ -199,10 +202,11 @@ def learner(kind, convert):
 def by_skl2onnx(model, x, path):
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import Int64TensorType, StringTensorType
-    options = {id(model): {"zipmap": False}} if hasattr(model, "predict_proba") else None
+    from sklearn.base import is_classifier
+    options = {id(model): {"zipmap": False}} if is_classifier(model) and hasattr(model, "predict_proba") else None
     kinds = {"U": StringTensorType, "i": Int64TensorType}
     typed = [("X", kinds[x.dtype.kind]([None, 1]))] if x.dtype.kind in kinds else None
-    made = to_onnx(model, None if typed else x[:1], initial_types=typed, options=options)
+    made = to_onnx(model, None if typed else x[:1], initial_types=typed, options=options, target_opset={"": 18, "ai.onnx.ml": 3})
     with open(path, "wb") as f:
         f.write(made.SerializeToString())
 
@@ -266,28 +270,33 @@ def forms():
         CORPUS.setdefault(base + "_optimized", ("onnxruntime's optimizer", Made("optimized", optimized(base), about.inputs, (1,))))
 
 
-def fill():
-    """Into CORPUS, all that the packages allow; the packages that are missing."""
-    missing = [p for p in PACKAGES if not has(p)]
-    learned = has("sklearn", "skl2onnx")
-    if has("torch", "torchvision", "onnxruntime"):
-        for name, m in onnx_models.MADE.items():
-            if learned or m.kind != "scikit-learn":
-                kind = "torchvision " + m.kind if m.kind in ("classification", "detection", "segmentation") else m.kind
-                CORPUS[name] = kind, Made(kind, m.make, m.inputs, m.batches[:1], m.quantized, m.half)
-        torchvision_files()
-        forms()
-        if has("timm"):
-            timm_files()
-        if has("transformers"):
-            transformers_files()
-    if learned:
-        sklearn_files()
-    if learned and has("onnxmltools", "xgboost"):
-        boosted_files("xgboost", "convert_xgboost", ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"))
-    if learned and has("onnxmltools", "lightgbm"):
-        boosted_files("lightgbm", "convert_lightgbm", ("LGBMClassifier", "LGBMRegressor"))
-    return missing
+def own_files():
+    for name, m in onnx_models.MADE.items():
+        kind = "torchvision " + m.kind if m.kind in ("classification", "detection", "segmentation") else m.kind
+        CORPUS[name] = kind, Made(kind, m.make, m.inputs, m.batches[:1], m.quantized, m.half)
+    torchvision_files()
+    forms()
+
+
+# The beginning of the files' names: packages without which they are left out, and what lists them.
+PARTS = {
+    "timm.": (("torch", "torchvision", "timm", "onnxruntime"), timm_files),
+    "transformers.": (("torch", "transformers", "onnxruntime"), transformers_files),
+    "sklearn.": (("sklearn", "skl2onnx", "onnxruntime"), sklearn_files),
+    "xgboost.": (("sklearn", "skl2onnx", "onnxmltools", "xgboost", "onnxruntime"),
+                 lambda: boosted_files("xgboost", "convert_xgboost", ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"))),
+    "lightgbm.": (("sklearn", "skl2onnx", "onnxmltools", "lightgbm", "onnxruntime"),
+                  lambda: boosted_files("lightgbm", "convert_lightgbm", ("LGBMClassifier", "LGBMRegressor"))),
+    "": (("torch", "torchvision", "sklearn", "skl2onnx", "onnxruntime"), own_files)}
+
+
+def fill(name=None):
+    """Into CORPUS what the packages allow, or only the part that a file is of."""
+    for begin, (packages, files) in PARTS.items():
+        if (name is None or name.startswith(begin)) and has(*packages):
+            files()
+            if name is not None:
+                return
 
 
 # One file.
@@ -357,14 +366,15 @@ def main():
     global LARGEST
     LARGEST = 1e6 * args.largest
     warnings.filterwarnings("ignore")
-    missing = fill()
+    fill(args.make or args.judge)
     if args.make or args.judge:
         try:
             answer = make(args.make, args.folder) if args.make else judge(args.judge, args.folder, args.shape)
         except Exception as error:   # of any of the packages
             answer = {"failed": reason(error)}
     else:
-        answer = {"missing": missing, "files": {n: {"family": f, "quantized": m.quantized, "half": m.half} for n, (f, m) in CORPUS.items()}}
+        answer = {"missing": [p for p in PACKAGES if not has(p)],
+                  "files": {n: {"family": f, "quantized": m.quantized, "half": m.half} for n, (f, m) in CORPUS.items()}}
     print("\n" + json.dumps(answer), flush=True)
     os._exit(0)   # some packages' threads do not end
 

@@ -51,7 +51,7 @@ def definition(model, feed, values):
 
 def judge(model, feed, values):
     """values: of all outputs of `with_outputs`. Numbers, those that are one step off, those that
-    are more, and the first array that has such; the largest relative difference of other outputs."""
+    are more, and the first array with such; the largest relative difference of other outputs."""
     wanted = definition(model, feed, values)
     verdict = {"numbers": 0, "one": 0, "more": 0, "first": "", "rest": 0.0}
     for name, want in wanted.items():
