@@ -75,8 +75,8 @@ def video(name):
 def timm_files():
     """The smallest net of each of its modules, going by the names."""
     import timm
-    sizes = ("test_", "atto", "femto", "pico", "nano", "xxs", "xx_small", "xxsmall", "x_small", "xsmall", "xs", "_t0", "tiny", "_t_", "small",
-             "mini", "050", "_s", "b0", "18", "26", "34", "50", "base")
+    sizes = ("test_", "atto", "femto", "pico", "nano", "xxs", "xx_small", "xxsmall", "x_small", "xsmall", "xs", "_t0", "tiny", "_t_",
+             "small", "mini", "050", "_s", "b0", "18", "26", "34", "50", "base")
 
     def rank(name):
         return next((i for i, word in enumerate(sizes) if word in name), len(sizes)), len(name), name
@@ -95,8 +95,9 @@ rembert roberta roformer squeezebert stablelm starcoder2 xglm xlm xlm-roberta xl
 PICTURES = """beit bit convnext convnextv2 deit dinov2 efficientnet focalnet levit mobilenet_v1 mobilenet_v2 mobilevit mobilevitv2
 poolformer pvt_v2 regnet resnet segformer swiftformer swin swinv2 vit vit_msn yolos""".split()
 SOUNDS = "data2vec-audio hubert sew unispeech wav2vec2 wavlm".split()
-SMALL = {"vocab_size": 500, "hidden_size": 64, "embedding_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-         "intermediate_size": 128, "ffn_dim": 128, "max_position_embeddings": 128, "head_dim": 16, "rotary_dim": 16, "pad_token_id": 0,
+SMALL = {"vocab_size": 500, "hidden_size": 64, "embedding_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+         "num_key_value_heads": 2, "intermediate_size": 128, "ffn_dim": 128, "max_position_embeddings": 128,
+         "head_dim": 16, "rotary_dim": 16, "pad_token_id": 0,
          "attention_types": [[["global", "local"], 1]], "block_sizes": [1, 1], "d_model": 64, "n_head": 4, "d_head": 16, "d_inner": 128,
          "num_feature_levels": 2, "use_cache": False, "embedding_dim": 64, "intra_bottleneck_size": 32, "true_hidden_size": 32,
          "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4, "hidden_dropout": 0.0}
@@ -206,7 +207,8 @@ def by_skl2onnx(model, x, path):
     options = {id(model): {"zipmap": False}} if is_classifier(model) and hasattr(model, "predict_proba") else None
     kinds = {"U": StringTensorType, "i": Int64TensorType}
     typed = [("X", kinds[x.dtype.kind]([None, 1]))] if x.dtype.kind in kinds else None
-    made = to_onnx(model, None if typed else x[:1], initial_types=typed, options=options, target_opset={"": 18, "ai.onnx.ml": 3})
+    opsets = {"": 18, "ai.onnx.ml": 3}
+    made = to_onnx(model, None if typed else x[:1], initial_types=typed, options=options, target_opset=opsets)
     with open(path, "wb") as f:
         f.write(made.SerializeToString())
 
@@ -228,10 +230,10 @@ def by_onnxmltools(converter):
     return convert
 
 
-def boosted_files(package, converter, kinds):
+def boosted_files(package, *kinds):
+    convert = by_onnxmltools("convert_" + package)
     for kind in kinds:
-        CORPUS[f"{package}.{kind}"] = package, Made(package, *learner(getattr(importlib.import_module(package), kind),
-                                                                     by_onnxmltools(converter)), (1,))
+        CORPUS[f"{package}.{kind}"] = package, Made(package, *learner(getattr(importlib.import_module(package), kind), convert), (1,))
 
 
 # Other forms of onnx_models.py's classifiers.
@@ -265,7 +267,8 @@ def forms():
             continue
         for form in (*onnx_models.FORMS, "dynamic", "dynamic, U8"):
             name = base + "_" + form.lower().replace(", ", "_").replace(" ", "_")
-            CORPUS.setdefault(name, ("quantized, " + form, Made(form, onnx_models.quantized(base, form), about.inputs, (1,), quantized=True)))
+            made = Made(form, onnx_models.quantized(base, form), about.inputs, (1,), quantized=True)
+            CORPUS.setdefault(name, ("quantized, " + form, made))
         CORPUS.setdefault(base + "_half", ("float16", Made("float16", float16(base), about.inputs, (1,), half=True)))
         CORPUS.setdefault(base + "_optimized", ("onnxruntime's optimizer", Made("optimized", optimized(base), about.inputs, (1,))))
 
@@ -284,9 +287,9 @@ PARTS = {
     "transformers.": (("torch", "transformers", "onnxruntime"), transformers_files),
     "sklearn.": (("sklearn", "skl2onnx", "onnxruntime"), sklearn_files),
     "xgboost.": (("sklearn", "skl2onnx", "onnxmltools", "xgboost", "onnxruntime"),
-                 lambda: boosted_files("xgboost", "convert_xgboost", ("XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor"))),
+                 lambda: boosted_files("xgboost", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")),
     "lightgbm.": (("sklearn", "skl2onnx", "onnxmltools", "lightgbm", "onnxruntime"),
-                  lambda: boosted_files("lightgbm", "convert_lightgbm", ("LGBMClassifier", "LGBMRegressor"))),
+                  lambda: boosted_files("lightgbm", "LGBMClassifier", "LGBMRegressor")),
     "": (("torch", "torchvision", "sklearn", "skl2onnx", "onnxruntime"), own_files)}
 
 
