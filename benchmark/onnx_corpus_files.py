@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import warnings
 
 import numpy as np
@@ -114,8 +115,8 @@ def transformer(kind, inputs):
                 super().__init__()
                 self.net = net
 
-            def forward(self, *given):
-                found = self.net(**dict(zip(inputs, given)), return_dict=False)
+            def forward(self, first, second=None):   # exporters want names
+                found = self.net(**dict(zip(inputs, (first, second))), return_dict=False)
                 return found[0] if isinstance(found, (tuple, list)) else found
         kinds = transformers.CONFIG_MAPPING[kind]
         plain = kinds()
@@ -155,6 +156,8 @@ def needed(kind):
         wanted = parameter.default is inspect.Parameter.empty and name in known and name != "n_components"
         if wanted or (name in ("n_estimators", "random_state") and parameter.default is not inspect.Parameter.empty):
             given[name] = known[name]
+        if (name, parameter.default) in (("n_components", "auto"), ("encode", "onehot")):   # more than there is, and sparse
+            given[name] = 2 if name == "n_components" else "ordinal"
     return given
 
 
@@ -355,7 +358,7 @@ def judge(name, folder, shape):
 
 
 def reason(error):
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return re.sub(r"\x1b\[\d+m", "", " ".join(f"{type(error).__name__}: {error}".split()))[:300]
 
 
 def main():
