@@ -66,7 +66,7 @@ def plain(value):
 
 
 def run(folder, name):
-    """Writes NAME.ours.SHAPE.npz, of quantized files NAME.steps.SHAPE.npz, too; says what failed."""
+    """Writes NAME.ours.SHAPE.npz, and NAME.steps.SHAPE.npz of quantized files; says what failed."""
     import mxnet as mx
     stage, path = "load", os.path.join(folder, name + ".onnx")
     try:
