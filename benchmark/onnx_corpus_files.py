@@ -311,9 +311,12 @@ def fill(name=None):
 # One file.
 
 def save(path, feed, outputs):
-    plain = lambda a: a.astype("U") if a.dtype.kind == "O" else a
-    np.savez(path, **{"in_" + k: plain(np.asarray(v)) for k, v in feed.items()},
-             **{f"out_{i}": plain(np.asarray(y)) for i, y in enumerate(outputs)})
+    def plain(value):
+        if isinstance(value, list) and value and isinstance(value[0], dict):   # of ZipMap: scores in the order of the labels
+            value = [list(row.values()) for row in value]
+        a = np.asarray(value)
+        return a.astype("U") if a.dtype.kind == "O" else a
+    np.savez(path, **{"in_" + k: plain(v) for k, v in feed.items()}, **{f"out_{i}": plain(y) for i, y in enumerate(outputs)})
 
 
 def make(name, folder):
