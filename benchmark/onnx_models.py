@@ -150,13 +150,32 @@ def exported(build, inputs, outputs=1, free="n", dynamo=False):
     return make
 
 
-def torch_models():
-    def vision(name, **options):
-        def build():
-            import torchvision
-            return getattr(torchvision.models, name)(weights=None, **options)
-        return build
+def vision(name, **options):
+    def build():
+        import torchvision
+        return getattr(torchvision.models, name)(weights=None, **options)
+    return build
 
+
+def detector(name, **options):
+    def build():
+        import onnx_nets
+        import torchvision
+        net = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, **options)
+        settled(net.backbone, (import_torch().from_numpy(images((8, 3, 320, 320))),))
+        return onnx_nets.Detections(net)
+    return build
+
+
+def segmentation(name):
+    def build():
+        import onnx_nets
+        import torchvision
+        return onnx_nets.Segmentation(getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None))
+    return build
+
+
+def torch_models():
     def own(name, *options):
         def build():
             import onnx_nets
@@ -182,21 +201,6 @@ def torch_models():
     for name in ("resnet18", "mobilenet_v3_small", "vit_b_32"):
         add(name + "_dynamo", "classification", vision(name), x224, dynamo=True)
 
-    def detector(name, **options):
-        def build():
-            import onnx_nets
-            import torchvision
-            net = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, **options)
-            settled(net.backbone, (import_torch().from_numpy(images((8, 3, 320, 320))),))
-            return onnx_nets.Detections(net)
-        return build
-
-    def segmentation(name):
-        def build():
-            import onnx_nets
-            import torchvision
-            return onnx_nets.Segmentation(getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None))
-        return build
     fixed = {"free": None, "batches": (1,)}
     add("ssdlite", "detection", detector("ssdlite320_mobilenet_v3_large"), photo(320), outputs=3, **fixed)
     add("faster_rcnn", "detection", detector("fasterrcnn_mobilenet_v3_large_320_fpn", box_score_thresh=0.0, num_classes=5),
@@ -313,15 +317,25 @@ def reference_of(folder, name):
     return lambda given: session.run(None, given)
 
 
+# What quantize_static is told: the format, the types of activations and weights, and the rest.
+FORMS = {
+    "QDQ": ("QDQ", "U", "I", {"per_channel": True}), "QOperator": ("QOperator", "U", "I", {"per_channel": True}),
+    "QDQ, one scale": ("QDQ", "U", "I", {}), "QDQ, S8S8": ("QDQ", "I", "I", {"per_channel": True}),
+    "QDQ, symmetric": ("QDQ", "I", "I", {"extra_options": {"ActivationSymmetric": True}}),
+    "QDQ, U8U8": ("QDQ", "U", "U", {}), "QDQ, 7 bits": ("QDQ", "U", "I", {"per_channel": True, "reduce_range": True}),
+    "QOperator, U8U8": ("QOperator", "U", "U", {}), "QOperator, S8S8": ("QOperator", "I", "I", {})}
+
+
 def quantized(base, form):
     def make(folder, name):
         import onnx
         from onnxruntime.quantization import QuantFormat, QuantType, quant_pre_process, quantize_dynamic, quantize_static
         source, path = os.path.join(folder, base + ".onnx"), os.path.join(folder, name + ".onnx")
+        types = {"U": QuantType.QUInt8, "I": QuantType.QInt8}
         if not os.path.exists(source):
             one(base, folder)
-        if form == "dynamic":
-            quantize_dynamic(source, path, weight_type=QuantType.QInt8)
+        if form.startswith("dynamic"):
+            quantize_dynamic(source, path, weight_type=types["U" if form.endswith("U8") else "I"])
         elif form == "4 bits":
             from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
             maker = MatMulNBitsQuantizer(onnx.load(source), block_size=32, is_symmetric=True, accuracy_level=4)
@@ -331,9 +345,9 @@ def quantized(base, form):
             ready, inputs = path + ".part", MADE[base].inputs
             quant_pre_process(source, ready, skip_symbolic_shape=True)
             values = [{k: v[i:i + 1] for k, v in inputs(8).items()} for i in range(8)]
-            quantize_static(ready, path, Calibration(values), per_channel=True, weight_type=QuantType.QInt8,
-                            quant_format=QuantFormat.QDQ if form == "QDQ" else QuantFormat.QOperator,
-                            activation_type=QuantType.QUInt8)
+            layout, activations, weights, options = FORMS[form]
+            quantize_static(ready, path, Calibration(values), weight_type=types[weights], quant_format=QuantFormat[layout],
+                            activation_type=types[activations], **options)
             os.remove(ready)
         return reference_of(folder, name)
     return make

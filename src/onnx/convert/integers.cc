@@ -188,6 +188,12 @@ Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype) {
   return Quantized(c, y, One(c, steps.scale), One(c, steps.zero), dtype);
 }
 
+Value StepsZeroFirst(const Call& c, const Value& y, const Quantity& steps, int dtype) {
+  Value v = Div(c, y, One(c, steps.scale));
+  if (steps.zero.kind != Value::kNone) v = Add(c, v, c.Cast(One(c, steps.zero), kFloat32));
+  return Quantized(c, v, c.Scalar(1, kFloat32), Value(), dtype);
+}
+
 Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias) {
   const bool has_bias = bias.kind != Value::kNone;
   if (has_bias && !f.bias_last) y = Add(c, y, bias);
@@ -203,36 +209,52 @@ Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias
   return f.y.given() ? StepsOf(c, y, f.y, f.dtype) : y;
 }
 
-Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low,
-                  double high) {
+namespace {
+
+/* f of one number, from floats to steps `y`: by a table where there are as many numbers. */
+Value TableOf(const Call& c, const Quantity& x, const Quantity& y, int dtype, const std::function<Value(const Value&)>& f) {
+  const auto apply = [&](const Value& numbers) { return f(Dequantized(c, numbers, One(c, x.scale), One(c, x.zero))); };
+  double number;
+  const auto known = [&](const Quantity& q) {
+    return q.scale.known() && IsNumber(q.scale, &number) && (q.zero.kind == Value::kNone || IsNumber(q.zero, &number));
+  };
+  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 256 || !known(x) || !known(y) || (dtype != kInt8 && dtype != kUint8))
+    return apply(x.numbers);
+  uint8_t bytes[256];
+  for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
+  return c.Op("_integer_table", {x.numbers, apply(c.Tensor(Shape{256}, x.numbers.dtype(), bytes))});
+}
+
+}  // namespace
+
+Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype, const PairForm& form) {
   const auto floats = [&](const Quantity& q) { return Dequantized(c, q.numbers, One(c, q.scale), One(c, q.zero)); };
-  LayerForm rest;
-  rest.y = y, rest.dtype = dtype, rest.low = low, rest.high = high;
-  const char* op = multiply ? "multiply" : "add";
+  LayerForm cut;
+  cut.low = form.low, cut.high = form.high;
+  const char* op = form.multiply ? "multiply" : "add";
+  const auto steps = [&](const Value& v) { return form.zero_first ? StepsZeroFirst(c, v, y, dtype) : StepsOf(c, v, y, dtype); };
   for (const bool first : {true, false}) {  // a known number: a function of the other
     const Quantity &x = first ? b : a, &number = first ? a : b;
     if (!number.numbers.known() || number.numbers.size() != 1 || number.numbers.ndim() > x.numbers.ndim() || !y.given()) continue;
-    LayerForm cut = rest;
-    cut.y = Quantity();
-    return FunctionInSteps(c, x, y, dtype,
-                           [&](const Value& v) { return FinishFloats(c, cut, Binary(c, op, v, c.Reshape(floats(number), Shape(0)))); });
+    return TableOf(c, x, y, dtype,
+                   [&](const Value& v) { return steps(FinishFloats(c, cut, Binary(c, op, v, c.Reshape(floats(number), Shape(0))))); });
   }
   AttrDict attrs;
   double as, az, bs, bz;
   if (IsBytes(a.numbers) && IsBytes(b.numbers) && a.numbers.size() > 0 && b.numbers.size() > 0 && KnownSteps(a, &as, &az) &&
       KnownSteps(b, &bs, &bz) && y.given() && PutResult(y, dtype, &attrs)) {
     const Shape shape = BroadcastOf(c, a.numbers.shape(), b.numbers.shape());
-    PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs), PutBounds(low, high, &attrs);
-    attrs["multiply"] = Text(multiply);
+    PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs), PutBounds(form.low, form.high, &attrs);
+    attrs["multiply"] = Text(form.multiply), attrs["zero_first"] = Text(form.zero_first);
     const auto of_channels = [](const Shape& x, const Shape& y) {
       return x.ndim() >= 3 && y.ndim() == x.ndim() && y[0] == x[0] && y[1] == x[1] && y.Prod(2, y.ndim()) == 1;
     };
-    if (of_channels(b.numbers.shape(), a.numbers.shape()) && shape != a.numbers.shape())
-      return PairInSteps(c, b, a, multiply, y, dtype, low, high);
+    if (of_channels(b.numbers.shape(), a.numbers.shape()) && shape != a.numbers.shape()) return PairInSteps(c, b, a, y, dtype, form);
     if (of_channels(a.numbers.shape(), b.numbers.shape())) return c.Op("_integer_pair", {a.numbers, b.numbers}, attrs);
     return c.Op("_integer_pair", {c.BroadcastTo(a.numbers, shape), c.BroadcastTo(b.numbers, shape)}, attrs);
   }
-  return FinishFloats(c, rest, Binary(c, op, floats(a), floats(b)));
+  const Value sum = FinishFloats(c, cut, Binary(c, op, floats(a), floats(b)));
+  return y.given() ? steps(sum) : sum;
 }
 
 Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype) {
@@ -249,18 +271,7 @@ Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype
 }
 
 Value FunctionInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype, const std::function<Value(const Value&)>& f) {
-  const auto apply = [&](const Value& numbers) {
-    return StepsOf(c, f(Dequantized(c, numbers, One(c, x.scale), One(c, x.zero))), y, dtype);
-  };
-  const Quantity& q = x;
-  double number;
-  const bool known = (q.scale.known() && IsNumber(q.scale, &number)) && (q.zero.kind == Value::kNone || IsNumber(q.zero, &number));
-  const bool result_known = y.scale.known() && IsNumber(y.scale, &number) && (y.zero.kind == Value::kNone || IsNumber(y.zero, &number));
-  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 256 || !known || !result_known || (dtype != kInt8 && dtype != kUint8))
-    return apply(x.numbers);
-  uint8_t bytes[256];
-  for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
-  return c.Op("_integer_table", {x.numbers, apply(c.Tensor(Shape{256}, x.numbers.dtype(), bytes))});
+  return TableOf(c, x, y, dtype, [&](const Value& v) { return StepsOf(c, f(v), y, dtype); });
 }
 
 // ---- nodes that take the place of others
@@ -391,8 +402,8 @@ void ConvertIntegerPair(Call& c) {
   LayerForm f;
   ReadBounds(c, &f);
   const Quantity y = ReadSteps(c, 6);
-  c.Out(
-      PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, kUint8), f.low, f.high));
+  const PairForm form{std::string(c.argument) == "multiply", f.low, f.high};
+  c.Out(PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), y, DTypeOf(y, kUint8), form));
 }
 
 void ConvertIntegerMean(Call& c) {

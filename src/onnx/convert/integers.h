@@ -42,9 +42,15 @@ Value IntegerProduct(const Call& c, const Quantity& a, const Quantity& b, const 
 /* In floats: what a layer gives before its bias (or none), then the rest of the form. */
 Value FinishFloats(const Call& c, const LayerForm& f, Value y, const Value& bias = {});
 Value StepsOf(const Call& c, const Value& y, const Quantity& steps, int dtype);
-/* A sum or product (`multiply`) of two arrays in steps. */
-Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, bool multiply, const Quantity& y, int dtype, double low,
-                  double high);
+/* A sum or product of two arrays in steps. */
+struct PairForm {
+  bool multiply = false;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool zero_first = false;  // the zero point is added before the rounding, which matters where that is a tie
+};
+Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype, const PairForm& form);
+/* Floats in steps whose zero point is added first. */
+Value StepsZeroFirst(const Call& c, const Value& y, const Quantity& steps, int dtype);
 /* The mean over the spatial axes. */
 Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype);
 /* Any function of one number; `f` is called with floats. */

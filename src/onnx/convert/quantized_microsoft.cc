@@ -21,11 +21,14 @@ Value Requantized(const Call& c, const Value& y, int scale, int zero, int otherw
 
 }  // namespace
 
+// QLinearAdd, QLinearMul and QLinearAveragePool are defined with the zero point in the sum that is
+// rounded, the others with it behind the rounding.
+
 void ConvertQLinearBinary(Call& c) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Quantity y = ReadSteps(c, 6);
-  c.Out(PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), std::string(c.argument) == "multiply", y, DTypeOf(y, c.in(0).dtype()),
-                    -kInfinity, kInfinity));
+  PairForm form;
+  form.multiply = std::string(c.argument) == "multiply", form.zero_first = true;
+  c.Out(PairInSteps(c, ReadQuantity(c, 0), ReadQuantity(c, 3), y, DTypeOf(y, c.in(0).dtype()), form));
 }
 
 void ConvertQLinearUnary(Call& c) {
@@ -66,7 +69,8 @@ void ConvertQLinearGlobalPool(Call& c) {
 
 void ConvertQLinearAveragePool(Call& c) {
   RefuseChannelsLast(c);
-  c.Out(Requantized(c, Averages(c, ReadValue(c, 0)), 3, 4, c.in(0).dtype()));
+  const Quantity y = ReadSteps(c, 3);
+  c.Out(StepsZeroFirst(c, Averages(c, ReadValue(c, 0)), y, DTypeOf(y, c.in(0).dtype())));
 }
 
 void ConvertQLinearWhere(Call& c) {  // condition, then three inputs for each side, then the steps of the result

@@ -1,10 +1,13 @@
 // Layers on 8-bit integers through oneDNN: sums in 32 bits, scaled before they are written.
+#include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
+#include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
@@ -38,6 +41,31 @@ Type TypeOf(int dtype) {
 
 bool HasStep(const LayerCall& call) { return call.dst_type == kInt8 || call.dst_type == kUint8; }
 
+/* oneDNN adds the zero point before it rounds. With an odd one ties would go to odd numbers, so
+ * results are whole by then: values are counted in steps of the result. */
+bool CountsSteps(const LayerCall& call) { return HasStep(call) && call.dst_zero % 2 != 0; }
+
+/* Such a call; its arrays of filters lie in the workspace. */
+LayerCall InSteps(KernelArgs& args, LayerCall call) {
+  const float step = call.dst_step;
+  const auto counted = [&](const float* values) {
+    float* made = nn::Workspace<float>(args, call.dims.filters);
+    for (int64_t i = 0; i < call.dims.filters; ++i) made[i] = values[i] / step;
+    return made;
+  };
+  if (call.scales)
+    call.scales = counted(call.scales);
+  else
+    call.scale /= step;
+  if (call.bias) call.bias = counted(call.bias);
+  call.dst_step = 1;
+  constexpr float kMost = std::numeric_limits<float>::max();
+  for (float* value : {&call.addend_step, &call.low, &call.high})
+    *value = std::min(kMost, std::max(-kMost, *value / step));  // oneDNN takes no infinity
+  if (call.between) call.between->step /= step;
+  return call;
+}
+
 Tag DataTag(int nd, bool last) {
   if (nd == 0) return Tag::ab;
   if (nd == 1) return last ? Tag::nwc : Tag::ncw;
@@ -53,7 +81,7 @@ dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_scales_mask(DNNL_ARG_SRC, 0);
   if (call.scales) attr.set_scales_mask(DNNL_ARG_WEIGHTS, call.dims.groups > 1 ? 3 : 1);
-  if (HasStep(call)) attr.set_scales_mask(DNNL_ARG_DST, 0);
+  if (HasStep(call) && !CountsSteps(call)) attr.set_scales_mask(DNNL_ARG_DST, 0);
   if (call.src_zero) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
   if (call.dst_zero) attr.set_zero_points_mask(DNNL_ARG_DST, 0);
   using A = dnnl::algorithm;
@@ -75,6 +103,7 @@ dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   if (call.accumulate) after.append_sum(call.addend_step, call.addend_zero, TypeOf(call.addend_type));
   if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
   if (call.cuts) after.append_eltwise(A::eltwise_clip, call.low, call.high);
+  if (CountsSteps(call)) after.append_eltwise(A::eltwise_round, 0.f, 0.f);
   attr.set_post_ops(after);
   return attr;
 }
@@ -165,12 +194,18 @@ std::unique_ptr<nn::CacheEntry> MakeDense(const LayerCall& call) {
 }
 
 void AddForm(const LayerCall& call, Key* key) {
-  key->Add(call.scales != nullptr).Add(call.src_zero != 0).Add(call.dst_zero != 0).Add(call.addend_zero).Add(call.cuts);
+  key->Add(call.scales != nullptr)
+      .Add(call.src_zero != 0)
+      .Add(call.dst_zero != 0)
+      .Add(CountsSteps(call))
+      .Add(call.addend_zero)
+      .Add(call.cuts);
   key->Add(call.low).Add(call.high).Add(call.between.has_value());
   if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
 }
 
-bool Run(KernelArgs& args, const LayerCall& call) {
+bool Run(KernelArgs& args, const LayerCall& given) {
+  const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const nn::ConvDims& d = call.dims;
   const double products =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
@@ -203,7 +238,7 @@ bool Run(KernelArgs& args, const LayerCall& call) {
     entry->scales.set_data_handle(const_cast<float*>(call.scales));
     arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, entry->scales);
   }
-  if (HasStep(call)) arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
+  if (HasStep(call) && !CountsSteps(call)) arguments.emplace(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->dst_step);
   int32_t src_zero = call.src_zero, dst_zero = call.dst_zero;
   entry->src_zero.set_data_handle(&src_zero);
   entry->dst_zero.set_data_handle(&dst_zero);

@@ -24,11 +24,12 @@ struct IntegerQuantizeParam : public Parameter<IntegerQuantizeParam> {
 MXNET_REGISTER_PARAM(IntegerQuantizeParam);
 
 struct IntegerPairParam : public Parameter<IntegerPairParam>, public ResultFields {
-  bool multiply;
+  bool multiply, zero_first;
   float a_scale, b_scale;
   int a_zero, b_zero;
   MXNET_DECLARE_PARAM(IntegerPairParam) {
     MXNET_FIELD(multiply).set_default(false).describe("The product; else the sum.");
+    MXNET_FIELD(zero_first).set_default(false).describe("out_zero is added before the result is rounded, not behind that.");
     MXNET_FIELD(a_scale).set_default(1).describe("What 1 in a stands for.");
     MXNET_FIELD(a_zero).set_default(0).describe("The number in a that stands for 0.");
     MXNET_FIELD(b_scale).set_default(1).describe("What 1 in b stands for.");
@@ -186,7 +187,10 @@ void ComputePairs(KernelArgs& args) {
   pair.a_unsigned = a.dtype == kUint8, pair.b_unsigned = b.dtype == kUint8;
   pair.a_zero = static_cast<float>(p.a_zero), pair.b_zero = static_cast<float>(p.b_zero);
   pair.a_scale = p.a_scale / p.out_scale, pair.b_scale = p.b_scale / p.out_scale;
-  pair.shift = static_cast<float>(p.out_zero);
+  if (p.zero_first)
+    pair.shift = static_cast<float>(p.out_zero);
+  else
+    pair.zero = p.out_zero;
   if (!p.multiply) pair.shift -= pair.a_zero * pair.a_scale + pair.b_zero * pair.b_scale;
   const float scale = p.a_scale * p.b_scale / p.out_scale;
   char* out = args.out[0].data<char>();

@@ -13,6 +13,7 @@ struct BytePair {
   float a_scale, b_scale;  // sums
   float a_zero, b_zero;    // products
   float shift;
+  int zero;  // what is added behind the rounding; before it an odd one sends ties elsewhere
 };
 
 /*

@@ -11,10 +11,11 @@ namespace {
 
 constexpr float kWhole = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
 
-inline int8_t Cut(float v, ByteLimits limits) {
-  v = v > limits.high ? limits.high : v;
-  v = v < limits.low ? limits.low : v;
-  return static_cast<int8_t>(static_cast<int32_t>((v + kWhole) - kWhole));
+/* Rounded, plus `zero`, within limits that are `zero` less. */
+inline int8_t Cut(float v, float low, float high, int32_t zero) {
+  v = v > high ? high : v;
+  v = v < low ? low : v;
+  return static_cast<int8_t>(static_cast<int32_t>((v + kWhole) - kWhole) + zero);
 }
 
 template <typename F>
@@ -41,19 +42,24 @@ void DivideToBytes(const float* x, float scale, float zero, ByteLimits limits, i
 
 void AddPairs(const BytePair& p, ByteLimits limits, int64_t n, void* out) {
   int8_t* to = static_cast<int8_t*>(out);
-  const float as = p.a_scale, bs = p.b_scale, shift = p.shift;
+  const float as = p.a_scale, bs = p.b_scale, shift = p.shift, zero = static_cast<float>(p.zero);
+  const int32_t whole = p.zero;
+  const float low = limits.low - zero, high = limits.high - zero;
   OfTypes(p, [&](const auto* a, const auto* b) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) to[i] = Cut(static_cast<float>(a[i]) * as + static_cast<float>(b[i]) * bs + shift, limits);
+    for (int64_t i = 0; i < n; ++i) to[i] = Cut(static_cast<float>(a[i]) * as + static_cast<float>(b[i]) * bs + shift, low, high, whole);
   });
 }
 
 void MultiplyPairs(const BytePair& p, float scale, ByteLimits limits, int64_t n, void* out) {
   int8_t* to = static_cast<int8_t*>(out);
-  const float az = p.a_zero, bz = p.b_zero, shift = p.shift;
+  const float az = p.a_zero, bz = p.b_zero, shift = p.shift, zero = static_cast<float>(p.zero);
+  const int32_t whole = p.zero;
+  const float low = limits.low - zero, high = limits.high - zero;
   OfTypes(p, [&](const auto* a, const auto* b) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) to[i] = Cut((static_cast<float>(a[i]) - az) * (static_cast<float>(b[i]) - bz) * scale + shift, limits);
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = Cut((static_cast<float>(a[i]) - az) * (static_cast<float>(b[i]) - bz) * scale + shift, low, high, whole);
   });
 }
 
