@@ -115,6 +115,8 @@ TEST_P(SparseJobs, SumsAreThoseOfAddingInTheOrderOfTheWorkers) {
         EXPECT_EQ(Read(dense), sum) << shape << " round " << round;
         Ids expected = shape[0] > 0 ? Ids{0, last / 2, last} : Ids{};
         expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+        // workers without servers have the value themselves, and give no row of one without any
+        if (size.servers == 0 && IdsOf(whole).empty()) expected.clear();
         ASSERT_EQ(IdsOf(rows), expected) << shape;
         const size_t row = RowBytes(shape, kFloat32) / 4;
         for (size_t i = 0; i < expected.size() * row; ++i)

@@ -28,7 +28,7 @@ def retained(data, index):
 
 for _index, _dtype in (([0, 2], "int64"), ([3, 0, 3, 1], "float32"), ([2], "int8")):
     indexed("_sparse_retain", retained, (4, 3), _index, _dtype,
-            bad=[dict(inputs=[(4, 3), np.array([4])]), dict(inputs=[(4, 3), np.array([[0]])])])
+            bad=[dict(inputs=[(4, 3), np.array([4])]), dict(inputs=[(4, 3), np.array([-1])])])
 
 # ---- take, pick
 TAKE = ["take", "_npi_take"]
