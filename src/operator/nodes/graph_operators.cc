@@ -31,6 +31,9 @@ NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& n
   return MakeOp("Reshape", {e}, {{"shape", shape.str()}}, name);
 }
 NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name) {
+  bool same = true;
+  for (size_t i = 0; i < axes.size(); ++i) same = same && axes[i] == static_cast<int>(i);
+  if (same) return e;
   return MakeOp("transpose", {e}, {{"axes", Shape(std::vector<int64_t>(axes.begin(), axes.end())).str()}}, name);
 }
 NodeEntry BroadcastTo(const NodeEntry& e, const Shape& shape, const std::string& name) {

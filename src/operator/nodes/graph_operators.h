@@ -33,7 +33,7 @@ NodeEntry CastTo(const NodeEntry& e, int dtype, const std::string& name = "");
 NodePtr CastToWidest(const std::vector<NodeEntry>& inputs, const std::string& name = "");
 NodeEntry CopyTo(const NodeEntry& e, const Context& ctx);
 NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& name = "");
-/* Dimension i of the result is dimension axes[i] of `e`. */
+/* Dimension i of the result is dimension axes[i] of `e`; `e` itself where each is in its place. */
 NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name = "");
 /* Of as many dimensions; those of size 1 are repeated. */
 NodeEntry BroadcastTo(const NodeEntry& e, const Shape& shape, const std::string& name = "");

@@ -27,11 +27,12 @@ std::vector<char> MustStay(const IndexedGraph& g) {
 }  // namespace
 
 int DetachShapes(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitAll(*g, [&](const NodePtr& n) {
-    for (int i = 0; i < n->num_inputs(); ++i) any = any || n->attrs->ReadsOnlyShape(i);
-  });
-  if (!any) return 0;
+  const auto looks = [](const NodePtr& n) {
+    for (int i = 0; i < n->num_inputs(); ++i)
+      if (n->attrs->ReadsOnlyShape(i)) return true;
+    return false;
+  };
+  if (!AnyNode(*g, looks)) return 0;
   const GraphInfo& info = context->info(*g);
   const std::vector<char> stays = MustStay(info.g);
   std::map<std::pair<std::string, int>, NodeEntry> stand_ins;

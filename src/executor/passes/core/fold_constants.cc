@@ -11,9 +11,8 @@ constexpr int64_t kSmall = 64 << 10;  // bytes; filling a larger array again is 
 }  // namespace
 
 int FoldConstants(PassGraph* g, PassContext* context) {
-  bool any = false;  // what begins with nothing
-  VisitAll(*g, [&](const NodePtr& n) { any = any || (!n->is_variable() && (n->inputs.empty() || IsConstantNode(*n))); });
-  if (!any) return 0;
+  const auto begins = [](const NodePtr& n) { return !n->is_variable() && (n->inputs.empty() || IsConstantNode(*n)); };
+  if (!AnyNode(*g, begins)) return 0;
   const GraphInfo& info = context->info(*g);
   std::unordered_map<const Node*, bool> head;
   for (const auto& e : g->outputs) head[e.node.get()] = true;

@@ -3,6 +3,7 @@
 #ifndef MXNET_EXECUTOR_PASSES_CORE_PASSES_H_
 #define MXNET_EXECUTOR_PASSES_CORE_PASSES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,14 +48,21 @@ struct PassGraph {
 std::shared_ptr<const NodeOrder> OrderOf(const PassGraph& g);
 std::shared_ptr<const NodeOrder> ForwardOrderOf(const PassGraph& g);
 template <typename Visit>
-void VisitAll(const PassGraph& g, const Visit& visit) {
-  const auto order = OrderOf(g);
-  for (const NodePtr& n : order->nodes) visit(n);
-}
-template <typename Visit>
 void VisitForward(const PassGraph& g, const Visit& visit) {
   const auto order = ForwardOrderOf(g);
   for (const NodePtr& n : order->nodes) visit(n);
+}
+/* Does `holds` for any node; for any that computes the outputs? A look that spares most graphs the
+ * inference and the walk of a pass. */
+template <typename Holds>
+bool AnyNode(const PassGraph& g, const Holds& holds) {
+  const auto order = OrderOf(g);
+  return std::any_of(order->nodes.begin(), order->nodes.end(), holds);
+}
+template <typename Holds>
+bool AnyForward(const PassGraph& g, const Holds& holds) {
+  const auto order = ForwardOrderOf(g);
+  return std::any_of(order->nodes.begin(), order->nodes.end(), holds);
 }
 /* Has a node that computes the outputs this role? */
 inline bool Has(const PassGraph& g, Role role) { return ForwardOrderOf(g)->roles.count(role) > 0; }
@@ -163,6 +171,9 @@ bool ChooseStorages(PassGraph* g, VariableTypes* variables, const std::vector<St
 std::vector<NodeEntry> WithoutForms(const std::vector<NodeEntry>& outputs);
 /* Of nodes that were made since for results: copies and sums. */
 void GiveForms(const std::vector<NodePtr>& nodes, const GraphInfo& info);
+
+/* The entry whose elements, in their order, `e` has in another shape; itself. */
+const NodeEntry& BeforeReshapes(const NodeEntry& e);
 
 /* How often an entry is read, outputs of the graph included (gradients are not). */
 using EntryUsers = std::unordered_map<EntryKey, int, EntryKeyHash>;

@@ -76,13 +76,8 @@ class IdentityRemover {
     const std::vector<int> first = PermutationOf(*inner.node, ndim), second = PermutationOf(n, ndim);
     if (first.empty() || second.empty()) return {};
     std::vector<int> axes;
-    bool identity = true;
-    for (int i = 0; i < ndim; ++i) {
-      axes.push_back(first[second[i]]);
-      identity = identity && axes[i] == i;
-    }
-    const NodeEntry& data = inner.node->inputs[0];
-    return {identity ? data : graph_ops::TransposeTo(data, axes, n.name)};
+    for (int i = 0; i < ndim; ++i) axes.push_back(first[second[i]]);
+    return {graph_ops::TransposeTo(inner.node->inputs[0], axes, n.name)};
   }
 
   PassGraph* const g_;

@@ -24,7 +24,7 @@ static bool SameHeads(const std::vector<NodeEntry>& a, const std::vector<NodeEnt
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const NodeEntry& x, const NodeEntry& y) { return x.node == y.node; });
 }
 
-static const std::shared_ptr<const NodeOrder>& Ordered(std::vector<NodeEntry> heads, std::shared_ptr<const NodeOrder>* last) {
+static const std::shared_ptr<const NodeOrder>& Ordered(const std::vector<NodeEntry>& heads, std::shared_ptr<const NodeOrder>* last) {
   if (*last && SameHeads((*last)->heads, heads)) return *last;
   auto order = std::make_shared<NodeOrder>();
   DFSVisit(heads, [&](const NodePtr& n) {
@@ -33,7 +33,7 @@ static const std::shared_ptr<const NodeOrder>& Ordered(std::vector<NodeEntry> he
     ++order->operators;
     order->roles.insert(RoleOf(*n));
   });
-  order->heads = std::move(heads);
+  order->heads = heads;
   return *last = std::move(order);
 }
 
@@ -43,7 +43,7 @@ std::shared_ptr<const NodeOrder> OrderOf(const PassGraph& g) {
   if (g.grads.empty()) return ForwardOrderOf(g);
   std::vector<NodeEntry> heads = g.outputs;
   heads.insert(heads.end(), g.grads.begin(), g.grads.end());
-  return Ordered(std::move(heads), &g.order);
+  return Ordered(heads, &g.order);
 }
 
 namespace {
@@ -66,16 +66,16 @@ class Renewed {
     return it == now_.end() ? n : it->second.at(0).node;
   }
   /* The node with inputs as they have become; itself where these are as they were. */
-  NodePtr Of(const Node& n, const NodePtr& itself) const {
+  NodePtr OnNewInputs(const NodePtr& n) const {
     bool any = false;
-    for (const auto& e : n.inputs) any = any || Changed(e);
-    for (const auto& d : n.control_deps) any = any || Of(d) != d;
-    if (!any) return itself;
+    for (const auto& e : n->inputs) any = any || Changed(e);
+    for (const auto& d : n->control_deps) any = any || Of(d) != d;
+    if (!any) return n;
     auto renewed = std::make_shared<Node>();
-    renewed->name = n.name;
-    renewed->attrs = n.attrs;
-    for (const auto& e : n.inputs) renewed->inputs.push_back(Of(e));
-    for (const auto& d : n.control_deps) renewed->control_deps.push_back(Of(d));
+    renewed->name = n->name;
+    renewed->attrs = n->attrs;
+    for (const auto& e : n->inputs) renewed->inputs.push_back(Of(e));
+    for (const auto& d : n->control_deps) renewed->control_deps.push_back(Of(d));
     return renewed;
   }
 
@@ -101,7 +101,7 @@ void RewriteNodes(PassGraph* g, const Map& map) {
   Renewed now;
   std::unordered_map<const Node*, int> sequence;
   for (const NodePtr& n : order->nodes) {
-    const NodePtr renewed = now.any() ? now.Of(*n, n) : n;
+    const NodePtr renewed = now.any() ? now.OnNewInputs(n) : n;
     std::vector<NodeEntry> result = map(renewed, n);
     const bool stays = result.empty() && renewed == n;
     if (result.empty() && !stays)
@@ -136,6 +136,12 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr&, const Nod
     for (int i = 0; i < original->num_outputs(); ++i) entries.push_back({result, static_cast<uint32_t>(i), 0});
     return entries;
   });
+}
+
+const NodeEntry& BeforeReshapes(const NodeEntry& e) {
+  const NodeEntry* at = &e;
+  while (IsResultOf(*at, Role::kReshape)) at = &at->node->inputs[0];
+  return *at;
 }
 
 EntryUsers CountUsers(const PassGraph& g) {

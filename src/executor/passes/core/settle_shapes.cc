@@ -7,9 +7,7 @@ namespace mxnet {
 
 int SettleShapes(PassGraph* g, PassContext* context) {
   const auto source = [](const Node& n) { return n.is_variable() || !n.inputs.empty() ? nullptr : n.op()->trait<ShapeParameter>(); };
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || source(*n); });
-  if (!any) return 0;
+  if (!AnyForward(*g, [&](const NodePtr& n) { return source(*n) != nullptr; })) return 0;
   const GraphInfo& info = context->info(*g);
   int settled = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {

@@ -6,24 +6,8 @@
 #include "operator/record/traits.h"
 
 namespace mxnet {
-namespace {
-
-/* The variable whose elements, in their order, the entry has; null: something else. */
-const NodeEntry* Parameter(const NodeEntry& e) {
-  const NodeEntry* at = &e;
-  while (!at->node->is_variable()) {
-    if (!IsResultOf(*at, Role::kReshape)) return nullptr;
-    at = &at->node->inputs[0];
-  }
-  return at;
-}
-
-}  // namespace
-
 int FoldRnnParameters(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || (!n->is_variable() && n->op()->trait<JoinsParameters>()); });
-  if (!any) return 0;
+  if (!AnyForward(*g, [](const NodePtr& n) { return !n->is_variable() && n->op()->trait<JoinsParameters>(); })) return 0;
   const GraphInfo& info = context->info(*g);
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
@@ -31,9 +15,9 @@ int FoldRnnParameters(PassGraph* g, PassContext* context) {
     if (info.shape({original, 0, 0}).ndim() != 1) return n;
     std::vector<NodeEntry> parameters;
     for (const NodeEntry& e : n->inputs) {
-      const NodeEntry* p = Parameter(e);
-      if (!p) return n;
-      parameters.push_back(*p);
+      const NodeEntry& parameter = BeforeReshapes(e);
+      if (!parameter.node->is_variable()) return n;
+      parameters.push_back(parameter);
     }
     ++folded;
     return ConstantNodeLike(*nn::MakeJoinedParameters(std::move(parameters), n->name));

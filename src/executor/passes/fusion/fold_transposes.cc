@@ -16,10 +16,7 @@ NodeEntry Swapped(const NodeEntry& operand, int ndim) {
   std::vector<int> axes = PermutationOf(*operand.node, ndim);
   if (axes.empty() || axes[ndim - 2] != ndim - 1) return NodeEntry();
   std::swap(axes[ndim - 2], axes[ndim - 1]);
-  bool identity = true;
-  for (int i = 0; i < ndim; ++i) identity = identity && axes[i] == i;
-  const NodeEntry& data = operand.node->inputs[0];
-  return identity ? data : graph_ops::TransposeTo(data, axes, operand.node->name);
+  return graph_ops::TransposeTo(operand.node->inputs[0], axes, operand.node->name);
 }
 
 }  // namespace

@@ -27,12 +27,11 @@ NodePtr Fuse(const Node& from, const NodeEntry* addend, const nn::EpilogueOp& po
 }
 
 int FuseEpilogue(PassGraph* g, PassContext* context, Role layer) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) {
-    const auto found = any ? std::nullopt : nn::LayerOf(*n);
-    any = any || (found && found->role == layer);
-  });
-  if (!any) return 0;
+  const auto is_layer = [layer](const NodePtr& n) {
+    const auto view = nn::LayerOf(*n);
+    return view && view->role == layer;
+  };
+  if (!AnyForward(*g, is_layer)) return 0;
   const GraphInfo& info = context->info(*g);
   std::unordered_map<const Node*, int> users;
   VisitForward(*g, [&](const NodePtr& n) {

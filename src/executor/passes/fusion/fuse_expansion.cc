@@ -37,12 +37,11 @@ int64_t First(const Shape& s, int64_t otherwise) { return s.ndim() > 0 ? s[0] : 
 }  // namespace
 
 int FuseExpansion(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) {
+  const auto is_part = [](const NodePtr& n) {
     Part part;
-    any = any || PartOf(*n, &part);
-  });
-  if (!any) return 0;
+    return PartOf(*n, &part);
+  };
+  if (!AnyForward(*g, is_part)) return 0;
   const GraphInfo& info = context->info(*g);
   EntryUsers users = CountUsers(*g);
   int fused = 0;

@@ -39,7 +39,8 @@ int FuseGelu(PassGraph* g, PassContext* context) {
   std::map<const Node*, NodeEntry> found;  // what it is gelu of
   VisitForward(*g, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
-    if (n->is_variable() || !IsFloating(view.dtype(out)) || !Matches(gelu, out, view, &match) || !IsRootOfHalf(match[inner])) return;
+    if (n->is_variable() || !IsFloating(view.dtype(out))) return;
+    if (!Matches(gelu, out, view, &match) || !IsRootOfHalf(match[inner])) return;
     if (view.shape(match[x]) == view.shape(out)) found.emplace(n.get(), match[x]);
   });
   Replace(g, found, [](const NodeEntry& of, const Renew& renew, const std::string& name) { return MakeGelu(renew(of), name); });

@@ -8,9 +8,7 @@ namespace mxnet {
 
 int FuseGroupNorm(PassGraph* g, PassContext* context) {
   using namespace pattern;
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || View<InstanceNormView>(*n); });
-  if (!any) return 0;
+  if (!AnyForward(*g, [](const NodePtr& n) { return View<InstanceNormView>(*n).has_value(); })) return 0;
   const GraphView view(*g, context->info(*g));
   struct Found {
     NodeEntry data, norm;

@@ -9,9 +9,7 @@ namespace mxnet {
 namespace {
 
 bool HasNorm(const PassGraph& g) {
-  bool any = false;
-  VisitForward(g, [&](const NodePtr& n) { any = any || View<BatchNormView>(*n); });
-  return any;
+  return AnyForward(g, [](const NodePtr& n) { return View<BatchNormView>(*n).has_value(); });
 }
 
 /* A BatchNorm whose one result has one reader. */

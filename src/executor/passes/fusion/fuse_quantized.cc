@@ -102,9 +102,8 @@ class QuantizedFuser {
 }  // namespace
 
 int FuseQuantized(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || graph_ops::Requantizes(*n); });
-  return any ? QuantizedFuser(g, context->info(*g)).Run() : 0;
+  if (!AnyForward(*g, [](const NodePtr& n) { return graph_ops::Requantizes(*n); })) return 0;
+  return QuantizedFuser(g, context->info(*g)).Run();
 }
 
 }  // namespace mxnet

@@ -60,9 +60,8 @@ class HardSwishes {
 }  // namespace
 
 int FuseSwish(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kSigmoid || (!n->is_variable() && BoundedBy({n, 0, 0})); });
-  if (!any) return 0;
+  const auto bounded = [](const NodePtr& n) { return !n->is_variable() && BoundedBy({n, 0, 0}); };
+  if (!Has(*g, Role::kSigmoid) && !AnyForward(*g, bounded)) return 0;
   const GraphView view(*g, context->info(*g));
   const Number slope;
   const Pattern x = Any(), silu = x * Apply(Role::kSigmoid, {x * slope}).Once();

@@ -27,9 +27,8 @@ bool IsVector(const Shape& shape, const Shape& result, int channel_axis) {
 
 /* Parameters, as they are or in another shape. */
 bool IsParameter(const NodeEntry& e) {
-  const Node* n = e.node.get();
-  while (!n->is_variable() && RoleOf(*n) == Role::kReshape) n = n->inputs[0].node.get();
-  return n->is_variable() || IsConstantNode(*n);
+  const Node& n = *BeforeReshapes(e).node;
+  return n.is_variable() || IsConstantNode(n);
 }
 
 }  // namespace
@@ -65,9 +64,7 @@ int JoinBiases(PassGraph* g, const GraphInfo& info) {
 }
 
 int JoinBias(PassGraph* g, PassContext* context) {
-  bool any = false;
-  VisitForward(*g, [&](const NodePtr& n) { any = any || HasRoom(*n); });
-  return any ? JoinBiases(g, context->info(*g)) : 0;
+  return AnyForward(*g, [](const NodePtr& n) { return HasRoom(*n); }) ? JoinBiases(g, context->info(*g)) : 0;
 }
 
 }  // namespace mxnet

@@ -40,12 +40,10 @@ bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 bool Worthwhile(const PassGraph& g, PassContext* context) {
   const Env& env = Env::Get();
   const bool tensor_float = env.cuda_allow_tensor_core && env.cuda_tensor_op_math_allow_conversion;
-  bool found = false;
-  VisitAll(g, [&](const NodePtr& n) {
-    if (found || n->is_variable() || n->op()->layout != LayoutRule::kImages || ShapesAreChannelsLast(*n)) return;
-    found = context->on_cpu() || (context->info(g).dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
+  return AnyNode(g, [&](const NodePtr& n) {
+    if (n->is_variable() || n->op()->layout != LayoutRule::kImages || ShapesAreChannelsLast(*n)) return false;
+    return context->on_cpu() || (context->info(g).dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
   });
-  return found;
 }
 
 class LayoutChooser {
