@@ -123,6 +123,8 @@ def contestant(kind, part, large, device):
     workloads = {}
     make = dot_call if part == "dot" else rows_call
     for name, sizes in PARTS[part](large == "1").items():
+        if kind == "1.9.1" and part == "dot" and sizes[0] * sizes[1] >= 2**31:
+            continue    # its wheel refuses shapes of so many elements
         made = functools.lru_cache(maxsize=None)(functools.partial(make, kind, device, *sizes))
 
         def run(calls, made=made):
