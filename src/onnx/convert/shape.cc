@@ -120,11 +120,13 @@ void TransposeNumbers(Call& c) {
   std::vector<int64_t> axes;
   for (int i = 0; i < rank; ++i) axes.push_back(rank - 1 - i);
   axes = c.Attr("perm", axes);
+  const std::vector<int64_t> given = axes;
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;  // PyTorch's exporter leaves them so
   std::vector<int64_t> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   bool each_once = static_cast<int>(axes.size()) == rank;
   for (size_t i = 0; each_once && i < sorted.size(); ++i) each_once = sorted[i] == static_cast<int64_t>(i);
-  if (!each_once) c.Refuse("perm=" + Text(axes) + "; accepted: each of the " + Text(rank) + " dimensions once");
+  if (!each_once) c.Refuse("perm=" + Text(given) + "; accepted: each of the " + Text(rank) + " dimensions once");
   c.Out(c.Transpose(c.in(0), axes));
 }
 

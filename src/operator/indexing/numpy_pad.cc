@@ -9,9 +9,12 @@
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
+#include "operator/nodes/padding.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/param_field.h"
+#include "operator/record/traits.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
 
@@ -224,13 +227,31 @@ void PadAxisBack(KernelArgs& a, const Step& s, int mode, const TBlob& large, con
   AddRows(a, large.dptr, s.outer, s.size, s.inner, shown.data(), s.large, small);  // those of -1 go nowhere
 }
 
+bool ChannelsLie(const TBlob& image) { return image.layout == Layout::kChannelsLast && image.shape.ndim() > 2; }
+
+// The dimensions in their order in memory.
+TBlob AsItLies(const TBlob& image) {
+  TBlob lying = image;
+  if (!ChannelsLie(image)) return lying;
+  for (int d = 2; d < image.shape.ndim(); ++d) lying.shape[d - 1] = image.shape[d];
+  lying.shape[image.shape.ndim() - 1] = image.shape[1];
+  lying.layout = Layout::kPlain;
+  return lying;
+}
+
+std::vector<int64_t> AsItLies(const std::vector<int64_t>& widths, const TBlob& image) {
+  std::vector<int64_t> lying = widths;
+  if (ChannelsLie(image)) std::rotate(lying.begin() + 2, lying.begin() + 4, lying.end());
+  return lying;
+}
+
 // The dimensions that change, in order, for data of shape `small`. At each step those before it are
 // padded.
-std::vector<Step> Steps(const NumpyPadParam& p, const Shape& small) {
+std::vector<Step> Steps(const std::vector<int64_t>& widths, const Shape& small) {
   std::vector<Step> steps;
   Shape now = small;
   for (int d = 0; d < small.ndim(); ++d) {
-    const int64_t before = p.pad_width.values[2 * d], behind = p.pad_width.values[2 * d + 1];
+    const int64_t before = widths[2 * d], behind = widths[2 * d + 1];
     if (before + behind == 0) continue;
     steps.push_back({now.Prod(0, d), now[d], now.Prod(d + 1, now.ndim()), before, before + now[d] + behind});
     now[d] = steps.back().large;
@@ -265,13 +286,15 @@ void Pad(KernelArgs& a) {
   const auto& p = a.param<NumpyPadParam>();
   const double value = p.constant_values != 0 ? p.constant_values : p.constant_value;
   const bool extreme = p.mode == kMaximum || p.mode == kMinimum;
-  const std::vector<Step> steps = Steps(p, a.in[0].shape);
+  const TBlob small = AsItLies(a.in[0]), large = AsItLies(a.out[0]);
+  const std::vector<int64_t> widths = AsItLies(p.pad_width.values, a.in[0]);
+  const std::vector<Step> steps = Steps(widths, small.shape);
   if (steps.empty()) return CopyThrough(a);
-  if (a.in[0].Size() == 0) return FillValue(a.run, a.out[0], value);
-  if (p.mode == kConstant && !a.run.ctx.is_gpu()) return PadConstant(p.pad_width.values, a.in[0], a.out[0], value);
-  TBlob now = a.in[0];
+  if (small.Size() == 0) return FillValue(a.run, large, value);
+  if (p.mode == kConstant && !a.run.ctx.is_gpu()) return PadConstant(widths, small, large, value);
+  TBlob now = small;
   for (const Step& s : steps) {
-    const TBlob to = Piece(a, now, Shape({s.outer, s.large, s.inner}), &s == &steps.back(), a.out[0]);
+    const TBlob to = Piece(a, now, Shape({s.outer, s.large, s.inner}), &s == &steps.back(), large);
     PadAxis(a.run, s, p.mode, extreme, extreme ? WithExtreme(a, s, p.mode, now) : now, to, value);
     now = to;
   }
@@ -281,11 +304,12 @@ void Pad(KernelArgs& a) {
 void PadBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
   const auto& p = a.param<NumpyPadParam>();
-  const std::vector<Step> steps = Steps(p, a.out[0].shape);
+  const TBlob small = AsItLies(a.out[0]);
+  const std::vector<Step> steps = Steps(AsItLies(p.pad_width.values, a.out[0]), small.shape);
   if (steps.empty()) return CopyThrough(a);
-  TBlob now = a.in[0];
+  TBlob now = AsItLies(a.in[0]);
   for (auto s = steps.rbegin(); s != steps.rend(); ++s) {
-    const TBlob to = Piece(a, now, Shape({s->outer, s->size, s->inner}), s + 1 == steps.rend(), a.out[0]);
+    const TBlob to = Piece(a, now, Shape({s->outer, s->size, s->inner}), s + 1 == steps.rend(), small);
     PadAxisBack(a, *s, p.mode, now, to);
     now = to;
   }
@@ -306,6 +330,13 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
       .set_inputs({"data"})
       .set_dtypes(dtypes::kAll)
       .set_infer_shape(PadShape)
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
+      .set_trait(ViewOf<ZerosAroundView>{[](const Attrs& a) {
+        const auto& p = a.get<NumpyPadParam>();
+        const bool zeros = p.mode == kConstant && p.constant_values == 0 && p.constant_value == 0;
+        return zeros ? ZerosAroundView{p.pad_width.values} : ZerosAroundView();
+      }})
       .set_gradient(PadGradient)
       .set_kernel(Pad);
   Op::Register("_backward_npi_pad")
@@ -315,6 +346,7 @@ std::vector<NodeEntry> PadGradient(const NodePtr& node, const std::vector<NodeEn
       .set_dtypes(dtypes::kAll)
       .set_shape_only_from(1)
       .set_infer_shape(LikeInputsShape(1))
+      .set_layout(LayoutRule::kChannelsLast)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         static const char* const modes[] = {"constant", "edge", "reflect", "symmetric"};
         const auto& p = node->attrs->get<NumpyPadParam>();

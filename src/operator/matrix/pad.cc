@@ -9,9 +9,11 @@
 #include "operator/init/fill_cpu.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move_cpu.h"
+#include "operator/nodes/padding.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/param.h"
+#include "operator/record/traits.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -190,6 +192,13 @@ void PadBack(KernelArgs& a) {
       .set_inputs({"data"})
       .set_dtypes(dtypes::kAll)
       .set_infer_shape(PadShape)
+      .set_trait(ViewOf<ZerosAroundView>{[](const Attrs& a) {
+        const auto& p = a.get<PadParam>();
+        ZerosAroundView zeros;
+        if (p.mode != kConstant || p.constant_value != 0) return zeros;
+        for (int i = 0; i < p.pad_width.ndim(); ++i) zeros.widths.push_back(p.pad_width[i]);
+        return zeros;
+      }})
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_Pad", *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })

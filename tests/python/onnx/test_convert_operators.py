@@ -56,6 +56,11 @@ def test_strings_move_like_numbers(op):
     assert got.tolist() == words.ravel()[want].tolist()
 
 
+def test_axes_of_a_transpose_count_from_the_end():
+    """PyTorch's exporter writes them as the program has them."""
+    np.testing.assert_array_equal(run("Transpose", [X], perm=[0, -1, 1]), X.transpose(0, 2, 1))
+
+
 @pytest.mark.parametrize("pattern, matches, others", [
     (r"a|bc*", ["a", "b", "bccc"], ["ab", "", "c"]),
     (r"(\w+)@([a-z\d-]+\.)+[[:alpha:]]{2,3}", ["me_1@a-b.c.org"], ["me@org", "me@a.o", "me@a.orgs"]),

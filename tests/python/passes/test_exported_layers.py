@@ -56,6 +56,45 @@ def test_a_layer_that_others_read_keeps_its_result():
     assert "broadcast_add" in operators(joined) and "broadcast_add" in operators(plain)
 
 
+# ---- fold_padding
+
+def padded(name, widths, **kwargs):
+    if name == "pad":
+        return mx.sym.pad(X, mode="constant", pad_width=sum(widths, ()), **kwargs)
+    return INTERNAL._npi_pad(X, pad_width=widths, mode="constant", **kwargs)
+
+
+@pytest.mark.parametrize("name", ["_npi_pad", "pad"])
+@pytest.mark.parametrize("sides", [(1, 1), (0, 2)])
+def test_convolutions_pad_by_the_zeros_in_front(name, sides):
+    height, width = ((side, side) for side in sides)
+    layer = mx.sym.Convolution(padded(name, ((0, 0), (0, 0), height, width)), kernel=(3, 3), num_filter=4, stride=(2, 1),
+                               pad=(0, 1), name="c")
+    folded, _ = compare(layer, {"x": (2, 3, 7, 8)}, ["fold_padding"])
+    assert name not in operators(folded) and "Pad" not in operators(folded)
+
+
+@pytest.mark.parametrize("widths,value", [(((0, 0), (0, 0), (0, 1), (1, 1)), 0), (((0, 0), (1, 1), (1, 1), (1, 1)), 0),
+                                          (((1, 1), (0, 0), (1, 1), (1, 1)), 0), (((0, 0), (0, 0), (1, 1), (1, 1)), 0.5)])
+def test_other_padding_stays_and_lies_as_images_do(widths, value):
+    """Behind a convolution it lies channels last."""
+    first = mx.sym.Convolution(X, kernel=(3, 3), num_filter=4, name="first")
+    around = INTERNAL._npi_pad(first, pad_width=widths, mode="constant", constant_values=value)
+    layer = mx.sym.Convolution(around, kernel=(3, 3), num_filter=4, pad=(1, 1), name="c")
+    folded, _ = compare(layer, {"x": (2, 3, 9, 8)}, ["fold_padding", "layout"], fewer=False)
+    assert "_npi_pad" in operators(folded) and operators(folded).count("_to_layout") <= 2
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
+def test_padding_of_images_that_lie_channels_last_has_gradients(mode):
+    first = mx.sym.Convolution(X, kernel=(3, 3), num_filter=4, name="first")
+    around = INTERNAL._npi_pad(first, pad_width=((0, 0), (1, 2), (2, 1), (0, 3)), mode=mode)
+    layer = mx.sym.Convolution(around, kernel=(3, 3), num_filter=4, name="c")
+    lying, _ = compare(layer, {"x": (2, 3, 9, 8)}, ["layout"], tolerance=1e-3, train=True, fewer=False)
+    names = operators(lying)
+    assert "_backward_npi_pad" in names and names.count("_to_layout") <= 4
+
+
 # ---- fold_transposes
 
 @pytest.mark.parametrize("axes", [(0, 1, 3, 2), (0, 2, 3, 1)])

@@ -242,6 +242,10 @@ bool FoldsIntoLayer(const Node& norm, int ndim);
 int JoinBias(PassGraph* g, PassContext* context);
 int JoinBiases(PassGraph* g, const GraphInfo& info);
 
+/* Zeros around the data of a convolution become its own padding, where it can pad so. Returns how
+ * many did. */
+int FoldPadding(PassGraph* g, PassContext* context);
+
 /* Transposes whose result a product of matrices alone reads become part of it. Returns how many. */
 int FoldTransposes(PassGraph* g, PassContext* context);
 
