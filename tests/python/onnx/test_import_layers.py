@@ -22,6 +22,14 @@ def test_pools(op, pads, more):
     check(made, {"x": floats(1, 2, 8, 7)}, opset=19)
 
 
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 0, 1, 0]])
+@pytest.mark.parametrize("more", [{}, {"count_include_pad": 1}])
+def test_windows_larger_than_the_image(pads, more):
+    """Rounded up they have one place, whose mean is that of what is there."""
+    made = node("AveragePool", ["x"], ["y"], kernel_shape=[40, 12], strides=[40, 12], pads=pads, ceil_mode=1, **more)
+    check(made, {"x": floats(1, 2, 8, 7)}, opset=19)
+
+
 @pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER", "VALID"])
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
 def test_pools_that_choose_their_padding(op, padding):
