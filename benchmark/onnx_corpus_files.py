@@ -27,8 +27,8 @@ def has(*packages):
     return all(importlib.util.find_spec(p) for p in packages)
 
 
-def add(name, family, build, inputs, **options):
-    """A net by both of torch's exporters, as a file each."""
+def add(name, family, build, inputs, both=True, **options):
+    """A net by both of torch's exporters, as a file each, or by the older one."""
     def small_enough():
         net = build()
         count = sum(p.numel() for p in net.parameters())
@@ -36,7 +36,7 @@ def add(name, family, build, inputs, **options):
             raise ValueError(f"left out: {count / 1e6:.0f} million parameters")
         return net
     for made, dynamo in ((name, False), (name + "_dynamo", True)):
-        if made not in CORPUS and not (dynamo and options.get("free", "n") is None):
+        if made not in CORPUS and (both or not dynamo) and not (dynamo and options.get("free", "n") is None):
             CORPUS[made] = family, Made(family, exported(small_enough, inputs, dynamo=dynamo, **options), inputs, (1,))
 
 

@@ -139,8 +139,13 @@ def exported(build, inputs, outputs=1, free="n", dynamo=False):
                                             output_names=count, verbose=False)
                 program.save(path)
             else:
-                torch.onnx.export(net, tensors(given), path, input_names=names, output_names=count, dynamo=False,
-                                  dynamic_axes=axes, opset_version=17)
+                def older(opset):
+                    torch.onnx.export(net, tensors(given), path, input_names=names, output_names=count, dynamo=False,
+                                      dynamic_axes=axes, opset_version=opset)
+                try:
+                    older(17)
+                except torch.onnx.errors.UnsupportedOperatorError:
+                    older(20)
 
         def compute(values):
             with torch.no_grad():

@@ -21,7 +21,7 @@ void SameSizes(Window* w, bool upper) {
 void GivenSizes(const Call& c, Window* w, bool ceil) {
   for (size_t i = 0; i < w->rank(); ++i) {
     const int64_t whole = w->in[i] + w->before[i] + w->after[i];
-    // Rounded up, a window beyond the end of the axis still has a place, where only what is there counts.
+    // Rounded up, a window beyond the end still has a place, where only what is there counts.
     if (ceil && whole > 0 && whole < w->Extent(i) && w->Extent(i) - whole < w->stride[i]) w->kernel[i] = (whole - 1) / w->dilate[i] + 1;
     const int64_t room = whole - w->Extent(i);
     if (room < 0)
