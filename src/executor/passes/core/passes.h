@@ -114,7 +114,7 @@ class PassContext {
 
  private:
   const VariableTypes* variables_;
-  std::unique_ptr<GraphInfo> info_, before_;                // of the graph as it is; as it was before the last change
+  std::unique_ptr<GraphInfo> info_, before_;               // of the graph as it is; as it was before the last change
   std::shared_ptr<const NodeOrder> nodes_, nodes_before_;  // keep the nodes that these point to
 };
 
