@@ -129,6 +129,9 @@ class Trainer:
         kvstore = self._make_store(config['kvstore'])
         wanted = config['update_on_kvstore']
         if kvstore is None:
+            if self._contains_sparse_weight:
+                raise TypeError(f"[gluon.Trainer] kvstore={config['kvstore']!r} given with row_sparse Parameters, of which stores keep "
+                                "the rows; a store or the name of one is accepted")
             if wanted and len(self._contexts) > 1:
                 raise ValueError('[gluon.Trainer] update_on_kvstore=True given without a kvstore; the name of one is accepted')
             on_store = False

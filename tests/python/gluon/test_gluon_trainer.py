@@ -275,3 +275,11 @@ def test_what_is_no_store_is_named():
     loss.backward()
     with pytest.raises(TypeError, match="kvstore must be KVStore, str or None, int was given"):
         trainer.step(1)
+
+
+def test_rows_need_a_store():
+    weight = gluon.Parameter("w", shape=(6, 2), stype="row_sparse", grad_stype="row_sparse")
+    weight.initialize()
+    gluon.Trainer([weight], "sgd", kvstore=None)
+    with pytest.raises(TypeError, match=r"kvstore=None given with row_sparse Parameters.*a store or the name of one is accepted"):
+        weight.row_sparse_data(mx.nd.array([1]))
