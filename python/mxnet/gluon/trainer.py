@@ -196,7 +196,7 @@ class Trainer:
     def _take_states(self, states, read=_states_reader.read_states):
         """Bytes of optimizer states, as `read` reads them, for the present contexts."""
         updaters = self._own_updaters()
-        weights = {i: p.list_data()[0] for i, p in enumerate(self._params) if p._data is not None}
+        weights = {i: p._data[0] for i, p in enumerate(self._params) if p._data is not None}
         for updater in updaters:        # each has arrays of its own
             updater._take(*read(states, updater.optimizer), weights)
             updater.optimizer = updaters[0].optimizer
