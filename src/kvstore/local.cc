@@ -161,7 +161,7 @@ void LocalStore::CheckKeys(const char* what, const Keys& keys, const Arrays& arr
         << (named_ ? "names" : "numbers");
     MXNET_CHECK_KIND(arrays[i] && !arrays[i]->is_none(), Value)
         << "[kvstore] " << what << " of key " << keys[i].str() << " got an empty (none) array";
-    MXNET_CHECK_KIND(arrays[i]->storage_type() != StorageType::kCSR, Value)
+    MXNET_CHECK_KIND(arrays[i]->storage_type() != StorageType::kCSR || KeepsCSR(), Value)
         << "[kvstore] " << what << " of key " << keys[i].str() << " got a csr array; accepted: default and row_sparse";
   }
 }
@@ -181,6 +181,11 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
     const size_t place = keys.size() == 1 ? 0 : places.emplace(keys[i].str(), pushed.size()).first->second;
     if (place == pushed.size()) pushed.push_back({&keys[i], Find(keys[i]), {}, {}});
     Pushed& p = pushed[place];
+    const NDArray* const both[2] = {values[i], &p.entry->stored};
+    for (const NDArray* array : both)
+      MXNET_CHECK_KIND(array->storage_type() != StorageType::kCSR, Value)
+          << "[kvstore] " << what << " to key " << keys[i].str() << (array == values[i] ? " got a csr array" : ", whose value is csr")
+          << "; accepted: default and row_sparse";
     MXNET_CHECK_KIND(values[i]->shape() == p.entry->stored.shape(), Value)
         << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has "
         << p.entry->stored.shape();

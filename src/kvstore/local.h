@@ -94,6 +94,8 @@ class LocalStore : public KVStore {
   std::vector<Entry*> GatherOuts(const char* what, const Keys& keys, const Arrays& outs);
   /* The same for row_sparse_pull. */
   std::vector<Entry*> GatherRowOuts(const Keys& keys, const Arrays& outs, const Arrays& row_ids);
+  /* `out` itself where it lies there and has the dtype of the value, else an array to copy from. */
+  static NDArray RowTarget(const Entry& entry, const NDArray& out, Context where);
   /*
    * Where a key's values are summed and its value is kept. Its first push settles it for values on
    * GPUs: the one that has the fewest bytes of this store so far, so that all of them take part in
@@ -118,6 +120,8 @@ class LocalStore : public KVStore {
   /* Can values be added up on the CPU to what is stored and to arrays of `entries` at once? */
   virtual bool AddsInOnePass(const Pushed& pushed, const std::vector<Entry*>& entries) const;
   bool compressed() const { return compression_.on(); }
+  /* Are csr values kept, for pulls alone? Other processes get none. */
+  virtual bool KeepsCSR() const { return transport_->size() == 1; }
   bool has_updater() const { return static_cast<bool>(updater_); }
   /* Where a sum is made: the stored array itself if it may be. */
   NDArray* SumSlot(Entry* entry, Context where, int dtype);

@@ -72,16 +72,25 @@ std::vector<Entry*> LocalStore::GatherRowOuts(const Keys& keys, const Arrays& ou
         << StorageTypeName(outs[i]->storage_type()) << "; accepted: row_sparse";
     MXNET_CHECK_KIND(row_ids[i] && !row_ids[i]->is_none() && !row_ids[i]->is_sparse(), Value)
         << "[kvstore] row_sparse_pull of key " << keys[i].str() << " got no dense array of row ids";
-    MXNET_CHECK_KIND(outs[i]->dtype() == entries[i]->stored.dtype(), Type)
-        << "[kvstore] row_sparse_pull of key " << keys[i].str() << " into " << DTypeName(outs[i]->dtype()) << "; the stored value is "
-        << DTypeName(entries[i]->stored.dtype());
+    MXNET_CHECK_KIND(entries[i]->stored.storage_type() != StorageType::kCSR, Value)
+        << "[kvstore] row_sparse_pull of key " << keys[i].str() << ", whose value is csr; accepted: default and row_sparse";
   }
   return entries;
 }
 
 void LocalStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays& row_ids, int priority) {
   const std::vector<Entry*> entries = GatherRowOuts(keys, outs, row_ids);
-  for (size_t i = 0; i < outs.size(); ++i) TakeRows(entries[i]->stored, *row_ids[i], *outs[i], priority);
+  for (size_t i = 0; i < outs.size(); ++i) {
+    const NDArray& out = *outs[i];
+    const NDArray target = RowTarget(*entries[i], out, out.ctx());
+    TakeRows(entries[i]->stored, *row_ids[i], target, priority);
+    if (target.chunk() != out.chunk()) CopyFromTo(target, out, priority);
+  }
+}
+
+NDArray LocalStore::RowTarget(const Entry& entry, const NDArray& out, Context where) {
+  if (out.ctx() == where && out.dtype() == entry.stored.dtype()) return out;
+  return NDArray::Make(TensorType(out.shape(), entry.stored.dtype(), StorageType::kRowSparse), where, true);
 }
 
 }  // namespace kvstore

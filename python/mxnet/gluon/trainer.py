@@ -129,6 +129,9 @@ class Trainer:
         kvstore = self._make_store(config['kvstore'])
         wanted = config['update_on_kvstore']
         if kvstore is None:
+            if self._contains_sparse_weight:
+                raise TypeError(f"[gluon.Trainer] kvstore={config['kvstore']!r} given with row_sparse Parameters, of which stores keep "
+                                "the rows; a store or the name of one is accepted")
             if wanted and len(self._contexts) > 1:
                 raise ValueError('[gluon.Trainer] update_on_kvstore=True given without a kvstore; the name of one is accepted')
             on_store = False
@@ -193,7 +196,7 @@ class Trainer:
     def _take_states(self, states, read=_states_reader.read_states):
         """Bytes of optimizer states, as `read` reads them, for the present contexts."""
         updaters = self._own_updaters()
-        weights = {i: p.list_data()[0] for i, p in enumerate(self._params) if p._data is not None}
+        weights = {i: p._data[0] for i, p in enumerate(self._params) if p._data is not None}
         for updater in updaters:        # each has arrays of its own
             updater._take(*read(states, updater.optimizer), weights)
             updater.optimizer = updaters[0].optimizer

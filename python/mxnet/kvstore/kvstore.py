@@ -251,7 +251,7 @@ class KVStore(NotCopied, KVStoreBase):
         if len(row_ids) == 1:
             row_ids = list(row_ids) * len(args.arrays)
         if len(row_ids) != len(args.arrays):
-            raise ValueError(f"[kvstore] {len(row_ids)} arrays of rows for {len(args.arrays)} arrays to copy to")
+            raise CheckedValueError(f"[kvstore] {len(row_ids)} arrays of rows for {len(args.arrays)} arrays to copy to")
         self._call("MXKVStorePullRowSparse", args, *args.head(), args.handles, c_handle_array(row_ids),
                    c_int(priority, "kvstore priority"))
 

@@ -40,20 +40,6 @@ def ctc_loss(data: NDArray, label: NDArray | None = ..., data_lengths: NDArray |
     blank_label: Class of the blank: first (0; labels start at 1, padding is 0) or last (labels
         start at 0, padding is -1).
     """
-@overload
-def SparseEmbedding(data: NDArray, weight: NDArray | None = ..., *, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
-    """Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's
-    shape followed by output_dim.
-
-    input_dim: Number of rows of the weight.
-    output_dim: Length of a row.
-    dtype: Dtype of the weight when nothing else says it.
-    sparse_grad: Gradient of the weight as row_sparse.
-    """
-@overload
-def SparseEmbedding(data: NDArray, weight: NDArray | None, input_dim: int, *, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
-@overload
-def SparseEmbedding(data: NDArray, weight: NDArray | None, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
 def AdaptiveAvgPooling2D(data: NDArray, output_size: int | Sequence[int] = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Averages of an image over output_size windows: row i covers rows floor(i H / h) to ceil((i +
     1) H / h) - 1, columns alike.
@@ -745,6 +731,20 @@ def sldwin_atten_score(query: NDArray, key: NDArray | None = ..., dilation: NDAr
 def sldwin_atten_score(query: NDArray, key: NDArray | None, dilation: NDArray | None, w: int, *, symmetric: bool, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
 @overload
 def sldwin_atten_score(query: NDArray, key: NDArray | None, dilation: NDArray | None, w: int, symmetric: bool, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
+@overload
+def SparseEmbedding(data: NDArray, weight: NDArray | None = ..., *, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
+    """Embedding whose weight has a row_sparse gradient: the rows that data names.
+
+    input_dim: Number of rows of the weight.
+    output_dim: Length of a row.
+    dtype: Dtype of the weight when nothing else says it.
+    sparse_grad: Gradient of the weight as row_sparse.
+    deterministic: Accepted and without effect: sums have a fixed order.
+    """
+@overload
+def SparseEmbedding(data: NDArray, weight: NDArray | None, input_dim: int, *, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
+@overload
+def SparseEmbedding(data: NDArray, weight: NDArray | None, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray: ...
 @overload
 def SyncBatchNorm(data: NDArray, gamma: NDArray | None = ..., beta: NDArray | None = ..., moving_mean: NDArray | None = ..., moving_var: NDArray | None = ..., eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., ndev: int = ..., *, key: str, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """BatchNorm (Ioffe and Szegedy, ICML 2015) whose batch is that of several devices of this

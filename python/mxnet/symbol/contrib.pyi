@@ -27,20 +27,6 @@ def ctc_loss(data: Symbol | None = ..., label: Symbol | None = ..., data_lengths
     blank_label: Class of the blank: first (0; labels start at 1, padding is 0) or last (labels
         start at 0, padding is -1).
     """
-@overload
-def SparseEmbedding(data: Symbol | None = ..., weight: Symbol | None = ..., *, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
-    """Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's
-    shape followed by output_dim.
-
-    input_dim: Number of rows of the weight.
-    output_dim: Length of a row.
-    dtype: Dtype of the weight when nothing else says it.
-    sparse_grad: Gradient of the weight as row_sparse.
-    """
-@overload
-def SparseEmbedding(data: Symbol | None, weight: Symbol | None, input_dim: int, *, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
-@overload
-def SparseEmbedding(data: Symbol | None, weight: Symbol | None, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
 def AdaptiveAvgPooling2D(data: Symbol | None = ..., output_size: int | Sequence[int] = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Averages of an image over output_size windows: row i covers rows floor(i H / h) to ceil((i +
     1) H / h) - 1, columns alike.
@@ -735,6 +721,20 @@ def sldwin_atten_score(query: Symbol | None = ..., key: Symbol | None = ..., dil
 def sldwin_atten_score(query: Symbol | None, key: Symbol | None, dilation: Symbol | None, w: int, *, symmetric: bool, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
 @overload
 def sldwin_atten_score(query: Symbol | None, key: Symbol | None, dilation: Symbol | None, w: int, symmetric: bool, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
+@overload
+def SparseEmbedding(data: Symbol | None = ..., weight: Symbol | None = ..., *, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
+    """Embedding whose weight has a row_sparse gradient: the rows that data names.
+
+    input_dim: Number of rows of the weight.
+    output_dim: Length of a row.
+    dtype: Dtype of the weight when nothing else says it.
+    sparse_grad: Gradient of the weight as row_sparse.
+    deterministic: Accepted and without effect: sums have a fixed order.
+    """
+@overload
+def SparseEmbedding(data: Symbol | None, weight: Symbol | None, input_dim: int, *, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
+@overload
+def SparseEmbedding(data: Symbol | None, weight: Symbol | None, input_dim: int, output_dim: int, dtype: object = ..., sparse_grad: bool = ..., deterministic: bool = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol: ...
 @overload
 def SyncBatchNorm(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., ndev: int = ..., *, key: str, name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """BatchNorm (Ioffe and Szegedy, ICML 2015) whose batch is that of several devices of this

@@ -88,6 +88,7 @@ class DistStore final : public LocalStore {
   void PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
   /* The servers have the updater; this one is never called. */
   void SetUpdater(Updater) override {}
+  bool KeepsCSR() const override { return false; }
   void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) override;
 
  private:

@@ -76,14 +76,16 @@ void DistStore::PullRowSparse(const Keys& keys, const Arrays& outs, const Arrays
     if (!remote->by_rows) {  // a few long rows of a dense value, of which servers have pieces
       op->target = Target(remote, *entries[i], {});
       Run(op, priority);
-      TakeRows(op->target, *row_ids[i], out, priority);
+      const NDArray rows = RowTarget(*entries[i], out, out.ctx());
+      TakeRows(op->target, *row_ids[i], rows, priority);
+      if (rows.chunk() != out.chunk()) CopyFromTo(rows, out, priority);
       continue;
     }
     op->rows = true;
     op->ids = row_ids[i]->ctx().is_gpu() ? row_ids[i]->Copy(Context::CPU()) : row_ids[i]->Detach();
-    op->target = out.ctx().is_gpu() ? NDArray::Make(out.type(), Context::CPU(), true) : out.Detach();
+    op->target = RowTarget(*entries[i], out, out.ctx().is_gpu() ? Context::CPU() : out.ctx()).Detach();
     Run(op, priority);
-    if (out.ctx().is_gpu()) CopyFromTo(op->target, out, priority);
+    if (op->target.chunk() != out.chunk()) CopyFromTo(op->target, out, priority);
   }
 }
 

@@ -43,6 +43,9 @@ void EmbeddingSparse(KernelArgs& args) {
 MXNET_REGISTER_SPARSE(Embedding, TakesEmbedding)
     .set_kernel(DeviceType::kCPU, EmbeddingSparse)
     .set_kernel(DeviceType::kGPU, EmbeddingSparse);
+MXNET_REGISTER_SPARSE(_contrib_SparseEmbedding, TakesEmbedding)
+    .set_kernel(DeviceType::kCPU, EmbeddingSparse)
+    .set_kernel(DeviceType::kGPU, EmbeddingSparse);
 
 /* sparse_grad asks for a row_sparse gradient; where the caller's array has a storage, that
  * decides. */

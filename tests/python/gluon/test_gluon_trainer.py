@@ -275,3 +275,34 @@ def test_what_is_no_store_is_named():
     loss.backward()
     with pytest.raises(TypeError, match="kvstore must be KVStore, str or None, int was given"):
         trainer.step(1)
+
+
+def test_rows_need_a_store():
+    weight = gluon.Parameter("w", shape=(6, 2), stype="row_sparse", grad_stype="row_sparse")
+    weight.initialize()
+    gluon.Trainer([weight], "sgd", kvstore=None)
+    with pytest.raises(TypeError, match=r"kvstore=None given with row_sparse Parameters.*a store or the name of one is accepted"):
+        weight.row_sparse_data(mx.nd.array([1]))
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device"])
+def test_states_of_row_sparse_parameters_are_loaded(tmp_path, kvstore):
+    def start():
+        weight = gluon.Parameter("w", shape=(6, 2), init=mx.init.One(), stype="row_sparse", grad_stype="row_sparse")
+        weight.initialize()
+        return weight, gluon.Trainer([weight], "adam", {"learning_rate": 0.1}, kvstore=kvstore)
+
+    def go_on(weight, trainer):
+        for rows in ([1, 4], [4, 5]):
+            with autograd.record():
+                loss = (weight.row_sparse_data(nd.array(rows)) ** 2).sum()
+            loss.backward()
+            trainer.step(1)
+        return weight.row_sparse_data(nd.arange(6))
+    weight, trainer = start()
+    reached = go_on(weight, trainer)
+    trainer.save_states(str(tmp_path / "states"))
+    other, loaded = start()
+    other.set_data(reached)
+    loaded.load_states(str(tmp_path / "states"))
+    np.testing.assert_array_equal(go_on(weight, trainer).asnumpy(), go_on(other, loaded).asnumpy())

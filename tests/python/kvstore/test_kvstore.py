@@ -199,6 +199,57 @@ def test_row_sparse_pull_from_no_rows(kv):
     assert out.indices.shape == (0,) and values(out) == 0
 
 
+@pytest.mark.parametrize("ids", [mx.nd.zeros((0,)), mx.nd.zeros((0,), dtype="int64"), mx.nd.zeros((0, 3), dtype="int32")],
+                         ids=["float", "int", "matrix"])
+@pytest.mark.parametrize("stype", ["row_sparse", "default"])
+def test_row_sparse_pull_of_no_rows(kv, stype, ids):
+    kv.init(["a", "b"], [full(2).tostype(stype), full(3).tostype(stype)])
+    outs = [full(1).tostype("row_sparse"), full(1).tostype("row_sparse")]
+    kv.row_sparse_pull(["a", "b"], out=outs, row_ids=[ids, mx.nd.array([3, 3])])
+    assert outs[0].indices.shape == (0,) and outs[0].data.shape == (0, 5) and values(outs[0]) == 0
+    assert outs[1].indices.asnumpy().tolist() == [3] and values(outs[1].data) == 3
+
+
+def test_row_sparse_pull_into_another_dtype(kv):
+    kv.init(1, full(0.5, dtype="float64").tostype("row_sparse"))
+    out = mx.nd.sparse.zeros("row_sparse", SHAPE)
+    kv.row_sparse_pull(1, out=out, row_ids=mx.nd.array([2, 0]))
+    assert out.dtype == np.float32 and out.indices.asnumpy().tolist() == [0, 2] and values(out.data) == 0.5
+
+
+@pytest.mark.parametrize("optimizer", [None, mx.optimizer.SGD(learning_rate=0.5, momentum=0.9, wd=0.1, lazy_update=True)],
+                         ids=["sums", "sgd"])
+def test_a_push_without_rows(kv, optimizer):
+    none = mx.nd.sparse.zeros("row_sparse", SHAPE)
+    kv.init(1, full(1).tostype("row_sparse"))
+    if optimizer:
+        kv.set_optimizer(optimizer)
+    for pushed in (none, [none, none]):
+        kv.push(1, pushed)
+    out = full(2)
+    kv.pull(1, out=out, ignore_sparse=False)
+    assert values(out) == (1 if optimizer else 0)
+
+
+def test_csr_values_are_kept_and_pulled(kv):
+    value = mx.nd.array([[0, 1], [2, 0]]).tostype("csr")
+    kv.init([1, 2], [value, full(1)])
+    like, dense = mx.nd.sparse.zeros("csr", (2, 2)), mx.nd.zeros((2, 2))
+    kv.pull(1, out=[like, dense], ignore_sparse=False)
+    assert like.stype == "csr" and like.indices.asnumpy().tolist() == [1, 0]
+    assert like.asnumpy().tolist() == dense.asnumpy().tolist() == [[0, 1], [2, 0]]
+    whole = mx.nd.sparse.zeros("csr", SHAPE)
+    kv.pull(2, out=whole, ignore_sparse=False)
+    assert whole.data.shape == (20,) and values(whole) == 1
+    for wrong in (value, dense, dense.tostype("row_sparse")):
+        with pytest.raises(ValueError, match="push to key 1.*csr.*accepted: default and row_sparse"):
+            kv.push(1, wrong)
+    with pytest.raises(ValueError, match="push to key 2 got a csr array; accepted: default and row_sparse"):
+        kv.push(2, whole)
+    with pytest.raises(ValueError, match="row_sparse_pull of key 1, whose value is csr"):
+        kv.row_sparse_pull(1, out=mx.nd.sparse.zeros("row_sparse", (2, 2)), row_ids=mx.nd.array([0]))
+
+
 def test_row_sparse_pull_into_dense_arrays(kv):
     kv.init(1, full(1))
     for error in (ValueError, mx.MXNetError):

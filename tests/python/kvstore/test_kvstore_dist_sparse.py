@@ -130,3 +130,39 @@ for _ in range(2):
 say(net.weight.row_sparse_data(nd.arange(6)).asnumpy()[:, 0].tolist(), 'batch size' in error_of(lambda: trainer.step(4)))
 """)
     assert lines == {w: ["[1.0, 0.5, 1.0, 0.5, 1.0, 1.0] True"] for w in range(2)}
+
+
+# With two servers the tables are split by rows; "long" is one row that is split, of a dense value.
+NO_ROWS = """
+shape = (40, 8)
+first = nd.ones(shape, dtype='float64')
+kv.init('table', first.tostype('row_sparse'))
+kv.init('dense', first)
+kv.init('long', nd.ones((1, 300), dtype='float64'))
+kv.init('empty', nd.sparse.zeros('row_sparse', shape, dtype='float64'))
+kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5, wd=0.25, lazy_update=True))
+# Of a row that lies on several servers the gradient is sent as a dense one: the decay acts.
+sums = {'table': 8, 'dense': 8, 'empty': 0, 'long': None}
+for key in sums:
+    shape = (1, 300) if key == 'long' else (40, 8)
+    for _ in range(2):
+        kv.push(key, nd.sparse.zeros('row_sparse', shape, dtype='float64'))
+    for ids in (nd.zeros((0,)), nd.zeros((0,), dtype='int64'), nd.zeros((0, 2), dtype='int32')):
+        for dtype in ('float64', 'float32'):
+            out = nd.ones(shape, dtype=dtype).tostype('row_sparse')
+            kv.row_sparse_pull(key, out=out, row_ids=ids)
+            assert out.data.shape == (0, shape[1]) and out.indices.shape == (0,) and not out.asnumpy().any(), key
+    out = nd.sparse.zeros('row_sparse', shape)
+    kv.row_sparse_pull(key, out=out, row_ids=nd.array([0]))
+    assert out.dtype == np.float32 and sums[key] in (None, float(out.asnumpy().sum())), (key, out)
+say('key csr got a csr array; accepted: default and row_sparse' in error_of(lambda: kv.init('csr', nd.ones((2, 2)).tostype('csr'))),
+    'csr array' in error_of(lambda: kv.pull('dense', out=nd.ones((40, 8)).tostype('csr'), ignore_sparse=False)))
+kv.barrier()
+"""
+
+
+@jobs
+@pytest.mark.parametrize("servers, store", [(2, "dist_sync"), (2, "dist_async"), (1, "dist_p3"), (0, "dist_sync")])
+def test_pushes_and_pulls_of_no_rows(tmp_path, servers, store):
+    lines, _ = run_job(tmp_path, 2, servers, NO_ROWS, STORE=store, MXNET_KVSTORE_BIGARRAY_BOUND="200", MXNET_KVSTORE_SLICE_THRESHOLD="128")
+    assert lines == {w: ["True True"] for w in range(2)}

@@ -92,8 +92,9 @@ def test_take_of_known_positions_is_one_node(tmp_path):
     assert operators(path) == ["Gather"]
 
 
-def test_embedding(tmp_path):
-    check_symbol(S.Embedding(x, y, input_dim=5, output_dim=3),
+@pytest.mark.parametrize("operator", [S.Embedding, S.contrib.SparseEmbedding])
+def test_embedding(tmp_path, operator):
+    check_symbol(operator(x, y, input_dim=5, output_dim=3),
                  {"x": np.array([[0, 4], [2, 1]], "float32")}, {"y": around_zero(5, 3)}, tmp_path)
 
 

@@ -131,6 +131,25 @@ def test_tables_may_be_row_sparse(operator, stored):
     assert _dense(grad)[:, 0].tolist() == [1, 1, 1, 3]
 
 
+def test_the_older_operator_has_a_sparse_gradient():
+    x, w = mx.sym.Variable("x"), mx.sym.Variable("w")
+    for text in ({}, {"deterministic": True}):
+        symbol = mx.sym.contrib.SparseEmbedding(x, w, input_dim=5, output_dim=2, **text)
+        for s in (symbol, mx.sym.load_json(symbol.tojson())):
+            bound = s.simple_bind(mx.cpu(), x=(3,), grad_req={"x": "null", "w": "write"})
+            assert bound.grad_dict["w"].stype == "row_sparse" and bound.arg_dict["w"].stype == "default"
+            bound.forward(is_train=True, x=mx.nd.array([1, 3, 1]))
+            bound.backward(mx.nd.ones((3, 2)))
+            assert _rows_of(bound.grad_dict["w"]) == [1, 3] and bound.grad_dict["w"].data.asnumpy().tolist() == [[2, 2], [1, 1]]
+    weight = mx.nd.ones((5, 2))
+    weight.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.contrib.SparseEmbedding(mx.nd.array([4]), weight, input_dim=5, output_dim=2)
+    assert mx.autograd.grad(y, [weight], retain_graph=True)[0].stype == "row_sparse"
+    y.backward()        # into the array of the caller
+    assert weight.grad.stype == "default" and weight.grad.asnumpy()[:, 0].tolist() == [0, 0, 0, 0, 1]
+
+
 @pytest.mark.parametrize("ids", [[1, 7], [-1], [4.0]])
 def test_ids_that_a_table_does_not_have(ids):
     weight = _cast(mx.nd.ones((4, 2)), "row_sparse")

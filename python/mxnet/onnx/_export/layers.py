@@ -95,7 +95,7 @@ def dense(c, x, weight, bias):
     return result if bias is None else c.op("Add", result, bias)
 
 
-@converts("Embedding")
+@converts("Embedding", "_contrib_SparseEmbedding")
 def _(c):
     index = c[0] if np.dtype(c.dtype(0)) in (np.int32, np.int64) else c.cast(c[0], np.int64)
     return c.cast_from(c.op("Gather", c[1], index, axis=0), c.dtype(1), c.out_dtype())

@@ -19,6 +19,7 @@ namespace mxnet {
 namespace nn {
 
 MXNET_REGISTER_PARAM(EmbeddingParam);
+MXNET_REGISTER_PARAM(SparseEmbeddingParam);
 
 namespace {
 
@@ -167,27 +168,34 @@ bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* ou
   return (*out)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
 }
 
-MXNET_REGISTER_OP(Embedding)
-    .set_expensive_to_recompute()
-    .describe(
-        "Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by output_dim.\n\n"
-        "Indices below 0 or beyond the last row are cut to the nearest row. data may have any dtype; fractions are cut off.")
-    .alias("_npx_embedding")
-    .alias("_sparse_Embedding")
-    .alias("_contrib_SparseEmbedding")
-    .set_trait(Quantized{"_contrib_quantized_embedding", {0}})
-    .set_trait(ReadsChosen{1})
-    .set_trait(MakesSparseGradient{[](const Attrs& attrs) { return attrs.get<EmbeddingParam>().sparse_grad; }})
-    .set_param<EmbeddingParam>()
-    .set_inputs({"data", "weight"})
-    .set_dtypes(dtypes::kAll)
-    .set_infer_shape(ForwardShape)
-    .set_infer_type(ForwardType)
-    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
-      return {NodeEntry(), NodeEntry{MakeNodeLike("_backward_Embedding", *node, {ograds[0], node->inputs[0]}), 0, 0}};
-    })
-    .set_kernel(WithCheckedIndices(
-        0, [](const KernelArgs& a) { return IndexRange{a.in[1].shape[0]}; }, Forward));
+/* What the records of both names say. */
+Op& AsEmbedding(Op& op) {
+  return op.set_expensive_to_recompute()
+      .set_trait(ReadsChosen{1})
+      .set_trait(MakesSparseGradient{[](const Attrs& attrs) { return attrs.get<EmbeddingParam>().sparse_grad; }})
+      .set_inputs({"data", "weight"})
+      .set_dtypes(dtypes::kAll)
+      .set_infer_shape(ForwardShape)
+      .set_infer_type(ForwardType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+        return {NodeEntry(), NodeEntry{MakeNodeLike("_backward_Embedding", *node, {ograds[0], node->inputs[0]}), 0, 0}};
+      })
+      .set_kernel(WithCheckedIndices(
+          0, [](const KernelArgs& a) { return IndexRange{a.in[1].shape[0]}; }, Forward));
+}
+
+const Op& embedding =
+    AsEmbedding(Op::Register("Embedding").set_param<EmbeddingParam>())
+        .describe(
+            "Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by "
+            "output_dim.\n\n"
+            "Indices below 0 or beyond the last row are cut to the nearest row. data may have any dtype; fractions are cut off.")
+        .alias("_npx_embedding")
+        .alias("_sparse_Embedding")
+        .set_trait(Quantized{"_contrib_quantized_embedding", {0}});
+
+const Op& sparse_embedding = AsEmbedding(Op::Register("_contrib_SparseEmbedding").set_param<SparseEmbeddingParam>())
+                                 .describe("Embedding whose weight has a row_sparse gradient: the rows that data names.");
 
 MXNET_REGISTER_OP(_contrib_quantized_embedding).set_param<EmbeddingParam>();
 
