@@ -429,7 +429,7 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__setstate__(state)
 
     def _check_or_open(self):
-        """A key says all that a closed reader has to know, so it opens its file again, as in 1.x."""
+        """A key says all that a closed reader has to know, so it opens its file again."""
         if not self.is_open and not self.writable:
             self.open()
         self._check(False)

@@ -170,8 +170,9 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
 # ---- row_sparse
 
 def _ascending(data, indices):
-    """Rows and their numbers, the numbers ascending. 1.x computes with rows in any order; kernels here
-    look for them by bisection. Numbers on a GPU stay there: whatever reads them looks at their order."""
+    """Rows and their numbers, the numbers ascending. 1.x computes with rows in any order; kernels
+    here look for them by bisection. Numbers on a GPU stay there: what reads them looks at their
+    order."""
     if isinstance(indices, NDArray) and indices.context.device_type == "gpu":
         return data, indices
     rows = _numpy(indices)

@@ -5,9 +5,8 @@ import pytest
 import mxnet as mx
 
 
-@pytest.mark.parametrize("other, axis", [(((1, 3), "float32"), 0), (((1, 2), "int32"), 0), (((2, 3), "float32"), 1), (((2,), "float32"), 0)])
-def test_concatenate_asserts_that_arrays_fit(other, axis):
-    shape, dtype = other
+@pytest.mark.parametrize("shape, dtype, axis", [((1, 3), "float32", 0), ((1, 2), "int32", 0), ((2, 3), "float32", 1), ((2,), "float32", 0)])
+def test_concatenate_asserts_that_arrays_fit(shape, dtype, axis):
     with pytest.raises(AssertionError, match=r"\[concatenate\] array 1 has shape"):
         mx.nd.concatenate([mx.nd.ones((1, 2)), mx.nd.ones(shape, dtype=dtype)], axis=axis)
 
