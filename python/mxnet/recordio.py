@@ -428,6 +428,12 @@ class MXIndexedRecordIO(MXRecordIO):
         self._index = None
         super().__setstate__(state)
 
+    def _check_or_open(self):
+        """A key says all that a closed reader has to know, so it opens its file again."""
+        if not self.is_open and not self.writable:
+            self.open()
+        self._check(False)
+
     def seek(self, idx):
         """Go to the record with key `idx`; raises KeyError if there is none.
 
@@ -439,7 +445,7 @@ class MXIndexedRecordIO(MXRecordIO):
         ...     reader.read()
         b'record 2'
         """
-        self._check(False)
+        self._check_or_open()
         if idx not in self.idx:
             raise KeyError(f"[recordio] {self.idx_path} has no key {idx!r}")
         self._seek(self.idx[idx])
@@ -457,7 +463,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def read_idx(self, idx):
         """The record with key `idx`; KeyError if the index has none, MXNetError if the records end
         before it."""
-        self._check(False)
+        self._check_or_open()
         with self._lock:
             self.seek(idx)
             record = self._read_record()

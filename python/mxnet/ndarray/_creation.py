@@ -229,6 +229,15 @@ def concatenate(arrays, axis=0, always_copy=True):
         raise CheckedValueError("[concatenate] got no list of arrays; accepted: a list or tuple with at least one")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
+    first = arrays[0]
+    for number, array_ in enumerate(arrays):
+        if not isinstance(array_, NDArray) or not isinstance(first, NDArray):
+            break       # the operator says what it takes
+        rest = [[n for a, n in enumerate(x.shape) if a != axis % max(x.ndim, 1)] for x in (first, array_)]
+        if rest[0] != rest[1] or first._dtype_id != array_._dtype_id:
+            raise CheckedValueError(f"[concatenate] array {number} has shape {array_.shape} and dtype {np.dtype(array_.dtype).name}, the "
+                                    f"first {first.shape} and {np.dtype(first.dtype).name}; accepted: one dtype, and shapes that differ "
+                                    f"along axis {axis} alone")
     return _call("Concat", tuple(arrays), dim=axis, num_args=len(arrays))
 
 

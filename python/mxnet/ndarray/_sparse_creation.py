@@ -169,6 +169,20 @@ def csr_matrix(arg1, shape=None, ctx=None, dtype=None):
 
 # ---- row_sparse
 
+def _ascending(data, indices):
+    """Rows and their numbers, the numbers ascending. 1.x computes with rows in any order; kernels
+    here look for them by bisection. Numbers on a GPU stay there: what reads them looks at their
+    order."""
+    if isinstance(indices, NDArray) and indices.context.device_type == "gpu":
+        return data, indices
+    rows = _numpy(indices)
+    if not (rows[1:] < rows[:-1]).any():
+        return data, indices
+    order = np.argsort(rows, kind="stable")
+    dtype = None if isinstance(data, (NDArray, np.ndarray)) else mx_real_t
+    return np.asarray(_numpy(data), dtype)[order], rows[order]
+
+
 def _rows_of_parts(data, indices, shape, ctx, dtype):
     dtype = _default_dtype(data, dtype)
     if _dimensions(indices) != 1 or _dimensions(data) < 1:
@@ -183,6 +197,7 @@ def _rows_of_parts(data, indices, shape, ctx, dtype):
                          f"accepted: {('n', *shape[1:])}")
     if values[0] != len(indices):
         raise ValueError(f"[row_sparse_array] {values[0]} rows and {len(indices)} indices; accepted: as many")
+    data, indices = _ascending(data, indices)
     return _filled("row_sparse", shape, ctx, dtype, [(-1, data, dtype), (0, indices, "int64")])
 
 
@@ -192,8 +207,9 @@ def row_sparse_array(arg1, shape=None, ctx=None, dtype=None):
     - a dense array, NumPy array or nested list: its rows that are not all 0;
     - another RowSparseNDArray;
     - ``(D0, D1, ...)``, at least two: an array of that shape that stores nothing;
-    - ``(data, indices)``: rows and their numbers, which have to be ascending, each once; others are
-      an error when the array is used (:meth:`check_format`).
+    - ``(data, indices)``: rows and their numbers. Numbers that are not ascending are sorted, unless
+      they are on a GPU; one that is there twice is an error when the array is used
+      (:meth:`check_format`).
 
     `shape` follows from the largest index where it is not given. `dtype` is that of the values,
     float32 for lists. Raises ValueError for another `shape` than the source has.

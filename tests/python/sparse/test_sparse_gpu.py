@@ -274,8 +274,7 @@ def test_bad_parts_are_named(columns, ends, text):
         mx.nd.dot(x, mx.nd.ones((4, 2), ctx=mx.gpu(0))).wait_to_read()
 
 
-@pytest.mark.parametrize("rows, text", [([3, 1], r"indices\[1\] is 1 behind 3"),
-                                        ([1, 1], r"indices\[1\] is 1 behind 1"),
+@pytest.mark.parametrize("rows, text", [([1, 1], r"indices\[1\] is 1 behind 1"),
                                         ([1, 5], r"indices\[1\] is 5")])
 def test_bad_rows_are_named(rows, text):
     x = mx.nd.sparse.row_sparse_array((np.ones((2, 3), "float32"), rows), shape=(4, 3), ctx=mx.gpu(0))
