@@ -8,9 +8,6 @@ import node_tests  # noqa: E402  (needs onnx)
 
 # What has no meaning here, by name of test.
 LEFT_OUT = {
-    r"FLOAT8|float8|e4m3|e5m2|E8M0|FLOAT4|float4": "this library has no floats of 8 or 4 bits",
-    r"castlike_.*_to_U?INT[24]$|(?<!de)quantizelinear_u?int[24]$":
-        "integers of 4 and 2 bits are bytes here, also as inputs that name a type",
     r"bernoulli|training_dropout": "random numbers of onnx's own generator",
     r"image_decoder_decode_(jpeg2k|jpeg_grayscale)": "no JPEG 2000 decoder; another conversion to grey",
 }
