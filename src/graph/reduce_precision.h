@@ -36,8 +36,9 @@ ReducePrecisionRequest PrecisionOfRecords(int target);
  * of `widest` in the widest of their inputs. All others run in what they are given, unless their
  * dtype inference refuses that: then in the widest, or in float32 when they write auxiliary states
  * or do not compute in the target dtype. The graphs of loops stay as they are: a node that holds
- * one with an operator of `full` gets float32 (graphs_as_given: what it had). Integers and float64 are never cast. Casts are
- * shared. Throws Error(kValue) on another target and on names of no operator.
+ * one with an operator of `full` gets float32 (graphs_as_given: what it had). Integers and float64
+ * are never cast. Casts are shared. Throws Error(kValue) on another target and on names of no
+ * operator.
  */
 Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request);
 

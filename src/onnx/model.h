@@ -23,8 +23,8 @@ namespace onnx {
 constexpr int kStringType = -2;
 
 /*
- * What is stored in bytes here, of uint8 or int8: floats of 8 and 4 bits by their bits, and integers
- * of 4 and 2 bits. `format`: of floats, as operators name it; null: integers.
+ * What is stored in bytes here, of uint8 or int8: floats of 8 and 4 bits by their bits, integers of
+ * 4 and 2 bits. `format`: of floats, as operators name it; null: integers.
  */
 struct SmallType {
   int64_t type;  // TensorProto.DataType

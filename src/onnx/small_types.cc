@@ -15,19 +15,18 @@ bool IsOneOf(const NodeProto& n, const std::set<std::string>& ops) { return n.do
 /* Operators that only move elements: results have the type of what they move. */
 bool Moves(const NodeProto& n) {
   static const std::set<std::string> ops = {
-      "CenterCropPad",     "Compress",        "Concat",         "ConcatFromSequence", "DepthToSpace",    "Dropout",
-      "Expand",            "Flatten",         "Gather",         "GatherElements",     "GatherND",        "Identity",
-      "Optional",          "OptionalGetElement", "Pad",         "Reshape",            "ReverseSequence", "ScatterElements",
-      "ScatterND",         "SequenceAt",      "SequenceConstruct", "SequenceErase",   "SequenceInsert",  "Slice",
-      "SpaceToDepth",      "Split",           "SplitToSequence", "Squeeze",           "TensorScatter",   "Tile",
-      "Transpose",         "Unsqueeze",       "Where"};
+      "CenterCropPad", "Compress",       "Concat",          "ConcatFromSequence", "DepthToSpace", "Dropout",         "Expand",
+      "Flatten",       "Gather",         "GatherElements",  "GatherND",           "Identity",     "Optional",        "OptionalGetElement",
+      "Pad",           "Reshape",        "ReverseSequence", "ScatterElements",    "ScatterND",    "SequenceAt",      "SequenceConstruct",
+      "SequenceErase", "SequenceInsert", "Slice",           "SpaceToDepth",       "Split",        "SplitToSequence", "Squeeze",
+      "TensorScatter", "Tile",           "Transpose",       "Unsqueeze",          "Where"};
   return IsOneOf(n, ops);
 }
 
 /* Operators that know what such bytes stand for, or do not look at them. */
 bool Reads(const NodeProto& n) {
-  static const std::set<std::string> ops = {"Cast", "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "QLinearMatMul",
-                                            "IsInf", "IsNaN", "Shape", "Size", "SequenceLength", "OptionalHasElement"};
+  static const std::set<std::string> ops = {"Cast",  "CastLike", "BitCast", "QuantizeLinear", "DequantizeLinear", "QLinearMatMul",
+                                            "IsInf", "IsNaN",    "Shape",   "Size",           "SequenceLength",   "OptionalHasElement"};
   return IsOneOf(n, ops) || (n.domain == "com.microsoft" && (n.op == "QuantizeLinear" || n.op == "DequantizeLinear"));
 }
 

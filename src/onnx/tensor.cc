@@ -37,16 +37,11 @@ const Row kTypes[] = {{1, "FLOAT", kFloat32},
                       {15, "COMPLEX128", kDTypeUnknown},
                       {16, "BFLOAT16", kBfloat16}};
 
-const SmallType kSmallTypes[] = {{17, "FLOAT8E4M3FN", kUint8, 8, "e4m3fn"},
-                                 {18, "FLOAT8E4M3FNUZ", kUint8, 8, "e4m3fnuz"},
-                                 {19, "FLOAT8E5M2", kUint8, 8, "e5m2"},
-                                 {20, "FLOAT8E5M2FNUZ", kUint8, 8, "e5m2fnuz"},
-                                 {21, "UINT4", kUint8, 4, nullptr},
-                                 {22, "INT4", kInt8, 4, nullptr},
-                                 {23, "FLOAT4E2M1", kUint8, 4, "e2m1"},
-                                 {24, "FLOAT8E8M0", kUint8, 8, "e8m0"},
-                                 {25, "UINT2", kUint8, 2, nullptr},
-                                 {26, "INT2", kInt8, 2, nullptr}};
+const SmallType kSmallTypes[] = {{17, "FLOAT8E4M3FN", kUint8, 8, "e4m3fn"}, {18, "FLOAT8E4M3FNUZ", kUint8, 8, "e4m3fnuz"},
+                                 {19, "FLOAT8E5M2", kUint8, 8, "e5m2"},     {20, "FLOAT8E5M2FNUZ", kUint8, 8, "e5m2fnuz"},
+                                 {21, "UINT4", kUint8, 4, nullptr},         {22, "INT4", kInt8, 4, nullptr},
+                                 {23, "FLOAT4E2M1", kUint8, 4, "e2m1"},     {24, "FLOAT8E8M0", kUint8, 8, "e8m0"},
+                                 {25, "UINT2", kUint8, 2, nullptr},         {26, "INT2", kInt8, 2, nullptr}};
 
 const Row* Find(int64_t type) {
   for (const Row& row : kTypes)
@@ -238,8 +233,8 @@ Constant ToConstant(const Parts& p, Source* source) {
   c.name = p.name;
   c.shape = ShapeOf(p);
   const int dtype = DTypeOfOnnx(p.type);
-  MXNET_CHECK_KIND(dtype != kDTypeUnknown, Value) << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type)
-                                                  << "; accepted: floats, integers, bool, strings";
+  MXNET_CHECK_KIND(dtype != kDTypeUnknown, Value)
+      << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats, integers, bool, strings";
   c.small = SmallTypeOf(p.type);
   if (dtype == kStringType) {
     MXNET_CHECK_KIND(static_cast<int64_t>(p.strings.size()) == c.shape.Size(), IO)
@@ -250,8 +245,8 @@ Constant ToConstant(const Parts& p, Source* source) {
   if (p.external)
     c.array = External(p, c.shape, dtype, source);
   else if (p.has_raw)
-    c.array = FromBytes(p, p.raw.data(), p.raw.size(), c.shape, dtype, source ? source->owner() : nullptr,
-                        source ? source->map.get() : nullptr);
+    c.array =
+        FromBytes(p, p.raw.data(), p.raw.size(), c.shape, dtype, source ? source->owner() : nullptr, source ? source->map.get() : nullptr);
   else if (dtype == kFloat32)
     c.array = FromList(p, p.floats, kFloat32, c.shape, kFloat32);
   else if (dtype == kFloat64)

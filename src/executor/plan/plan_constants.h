@@ -18,8 +18,8 @@
 
 namespace mxnet {
 
-/* Does the kernel say before it reads that input (AsksForWeights)? Nodes that hold graphs do, of all
- * that these do not write (control::HeldWeights). */
+/* Does the kernel say before it reads that input (AsksForWeights)? Those of nodes that hold graphs
+ * do, but for what the graphs write (control::HeldWeights). */
 bool AsksFor(const Attrs& attrs, int input, int dtype);
 
 class PlanConstants final : public PlanWeights {
@@ -46,8 +46,8 @@ class PlanConstants final : public PlanWeights {
   /* Around a constant node that runs; `but`: an input that it does not read, an output that it does
    * not write. */
   void Begin(int node, int but = -1);
-  /* Postpones what it can of a constant node that is to run, and computes of the rest what is small.
-   * True: nothing is left to be computed now. */
+  /* Postpones what it can of a constant node that is to run. True: nothing is left to be computed
+   * now. */
   bool RunPostponed(int node, const KernelArgs& args);
   void Computed(int node, int but = -1);
 

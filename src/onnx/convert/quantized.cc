@@ -15,7 +15,8 @@ struct Range {
 };
 
 Range RangeOf(const Call& c, int dtype, const SmallType* small) {
-  if (small) return small->is_signed() ? Range{-(1 << (small->bits - 1)) * 1.0, (1 << (small->bits - 1)) - 1.0} : Range{0, (1 << small->bits) - 1.0};
+  if (small)
+    return small->is_signed() ? Range{-(1 << (small->bits - 1)) * 1.0, (1 << (small->bits - 1)) - 1.0} : Range{0, (1 << small->bits) - 1.0};
   switch (dtype) {
     case kInt8: return {-128, 127};
     case kUint8: return {0, 255};

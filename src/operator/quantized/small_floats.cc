@@ -36,14 +36,14 @@ constexpr int kNaNOfExponents = 0xff;
 
 }  // namespace
 
-#define MXNET_FORMAT_FIELD                                               \
-  MXNET_FIELD(format)                                                    \
-      .add_enum("e4m3fn", kE4M3FN)                                       \
-      .add_enum("e4m3fnuz", kE4M3FNUZ)                                   \
-      .add_enum("e5m2", kE5M2)                                           \
-      .add_enum("e5m2fnuz", kE5M2FNUZ)                                   \
-      .add_enum("e2m1", kE2M1)                                           \
-      .add_enum("e8m0", kE8M0)                                           \
+#define MXNET_FORMAT_FIELD             \
+  MXNET_FIELD(format)                  \
+      .add_enum("e4m3fn", kE4M3FN)     \
+      .add_enum("e4m3fnuz", kE4M3FNUZ) \
+      .add_enum("e5m2", kE5M2)         \
+      .add_enum("e5m2fnuz", kE5M2FNUZ) \
+      .add_enum("e2m1", kE2M1)         \
+      .add_enum("e8m0", kE8M0)         \
       .describe("What the bytes are. Numbers of e2m1 have a byte each.")
 
 struct SmallFloatParam : public Parameter<SmallFloatParam> {
@@ -92,7 +92,8 @@ uint8_t Encoded(double x, const Layout& f, bool saturate) {
     std::memcpy(&bits, &size, sizeof bits);
     const int exponent = std::max(static_cast<int>(bits >> 52) - 1023, 1 - f.bias);
     const double steps = std::nearbyint(size * PowerOf2(std::max(f.fraction - exponent, -1022)));
-    if (exponent + f.bias < 1 << 8) code = ((exponent + f.bias - 1) << f.fraction) + static_cast<int>(steps);  // a carry is the next exponent
+    if (exponent + f.bias < 1 << 8)
+      code = ((exponent + f.bias - 1) << f.fraction) + static_cast<int>(steps);  // a carry is the next exponent
   }
   if (code > f.most) code = saturate ? f.most : f.inf >= 0 ? f.inf : f.nan >= 0 ? f.nan : f.most;
   if (code == 0 && !f.minus_zero) return 0;
@@ -126,8 +127,8 @@ float Decoded(int code, int format) {
   if (code == f.nan || (f.nan >= 0 && f.minus_zero && size > (f.inf >= 0 ? f.inf : f.most))) return kNaN;
   if (size == f.inf) return code & sign ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
   const int exponent = size >> f.fraction, fraction = size & ((1 << f.fraction) - 1);
-  const double number = exponent ? ((1 << f.fraction) + fraction) * PowerOf2(exponent - f.bias - f.fraction)
-                                 : fraction * PowerOf2(1 - f.bias - f.fraction);
+  const double number =
+      exponent ? ((1 << f.fraction) + fraction) * PowerOf2(exponent - f.bias - f.fraction) : fraction * PowerOf2(1 - f.bias - f.fraction);
   return static_cast<float>(code & sign ? -number : number);
 }
 

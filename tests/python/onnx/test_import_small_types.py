@@ -1,5 +1,5 @@
-"""Floats of 8 and 4 bits, and integers of 4 and 2 bits, which are bytes in this library. onnx's node
-tests (test_node_tests.py) have casts and quantization one by one."""
+"""Floats of 8 and 4 bits, and integers of 4 and 2 bits, which are bytes in this library. onnx's
+node tests (test_node_tests.py) have casts and quantization one by one."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_weights_of_8_and_4_bits_in_a_layer():
 
 
 def test_steps_of_few_bits_are_no_steps_of_bytes():
-    """QuantizeLinear to 4 bits before and behind a layer, which would be one in integers of 8 bits."""
+    """QuantizeLinear to 4 bits around a layer, which would be one in integers of 8 bits."""
     rng = np.random.RandomState(2)
     w = rng.randint(-128, 128, (16, 8)).astype("int8")
     constants = [_tensor("w", "INT8", [16, 8], w.ravel()), _tensor("s", "FLOAT", [], [0.25]), _tensor("z", "INT4", [], [1]),

@@ -123,7 +123,8 @@ def test_loops_and_branches_are_operators_of_the_plan(tmp_path, rounds):
                                               [value(weight + "a", f, None)])
     nodes = [helper.make_node("ReduceSum", ["s"], ["total"], keepdims=0), helper.make_node("Greater", ["total", "nothing"], ["which"]),
              helper.make_node("If", ["which"], ["h"], then_branch=branch("w"), else_branch=branch("v")),
-             helper.make_node("Tanh", ["h"], ["n"]), helper.make_node("Identity" if rounds else "Less", ["on"] if rounds else ["i", "k"], ["o"])]
+             helper.make_node("Tanh", ["h"], ["n"]),
+             helper.make_node("Identity", ["on"], ["o"]) if rounds else helper.make_node("Less", ["i", "k"], ["o"])]
     body = helper.make_graph(nodes, "body", [value("i", TensorProto.INT64, []), value("on", b, []), value("s", f, None)],
                              [value("o", b, []), value("n", f, None), value("h", f, None)])
     graph = [helper.make_node("MatMul", ["x", "w"], ["y"]),
