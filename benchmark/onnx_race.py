@@ -126,7 +126,8 @@ class Row:
 
     def __init__(self, name, batch, threads, level, args, folder):
         self.name, self.batch, self.threads, self.level, self.args, self.folder = name, batch, threads, level, args, folder
-        self.about, self.failed, self.first, self.change = onnx_models.MADE[name], {}, {}, {}
+        self.about, self.failed, self.first = onnx_models.MADE[name], {}, {}
+        self.change, self.later = {}, {}
 
     def begun(self, contestant):
         mine, plain = environments("wall", self.threads, awake=True)
@@ -165,9 +166,10 @@ class Row:
 
     def measure_change(self, contestant):
         seconds = contestant.ask("change")
-        if seconds is not None:
-            seconds = seconds[self.args.clock]
-            self.change[contestant.name] = min(seconds, self.change.get(contestant.name, seconds))
+        for kind, least_of in (("first", self.change), ("later", self.later)):
+            if seconds is not None and seconds[kind] is not None:
+                found = seconds[kind][self.args.clock]
+                least_of[contestant.name] = min(found, least_of.get(contestant.name, found))
 
     def errors(self, running):
         outputs = lambda path: list(onnx_contestants.of_file(path, "out_").values())
@@ -191,7 +193,8 @@ class Row:
         figures = {"model": self.name, "kind": self.about.kind, "batch": self.batch, "threads": self.threads, "level": self.level,
                    "median_ms": milli({n: statistics.median(t) for n, t in times.items()}),
                    "best_ms": milli({n: min(t) for n, t in times.items()}),
-                   "first_ms": milli(self.first), "change_ms": milli(self.change), "peak_mib": {n: m[0] for n, m in memory.items()},
+                   "first_ms": milli(self.first), "change_ms": milli(self.change), "later_ms": milli(self.later),
+                   "peak_mib": {n: m[0] for n, m in memory.items()},
                    "whole_mib": {n: m[1] for n, m in memory.items()}, "errors": errors, "tolerance": tolerance(self.about),
                    "failed": self.failed, "versions": {c.name: c.info["version"] for c in running}}
         others = [n for n in times if n != "ours"]
@@ -224,15 +227,15 @@ def line(f):
     wrong = "-" if error is None else f"{error:.0e}" + ("" if error <= f["tolerance"] else " WRONG")
     if "ours" in f["failed"]:
         wrong = "ours: " + f["failed"]["ours"][:60]
-    change = f["change_ms"].get("onnxruntime"), f["change_ms"].get("ours")
+    times = lambda key: number(f[key]["ours"] / f[key]["onnxruntime"] if {"ours", "onnxruntime"} <= set(f[key]) else None)
     return (f"| {f['model']}@{f['batch']} | {f['threads']} | {f['level']} | {cells(f, 'median_ms', digits)} | {number(f.get('ratio'))} | "
             f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | "
             f"{cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
-            f"{number(change[1] / change[0] if all(change) else None)} | {wrong} |")
+            f"{times('change_ms')} | {times('later_ms')} | {wrong} |")
 
 
 HEAD = ("| model@batch | threads | level | median ms | ratio | load to first answer, ms | ratio | peak MiB beyond imports | ratio | "
-        "first answer of a new shape, times onnxruntime's | error |\n" + "|---" * 11 + "|")
+        "first answer of a new shape, times onnxruntime's | of each later one | error |\n" + "|---" * 12 + "|")
 
 
 def summary(rows):
@@ -249,8 +252,8 @@ def summary(rows):
     distribution("Speed", [f["ratio"] for f in rows if "ratio" in f], 0.95)
     for key, what in (("first_ms", "First answer"), ("peak_mib", "Peak memory")):
         distribution(what, [q for f in rows if (q := quotient(f, key))], 1.0)
-    changes = [f["change_ms"]["onnxruntime"] / f["change_ms"]["ours"] for f in rows if len(f["change_ms"]) > 1 and "ours" in f["change_ms"]]
-    distribution("First answer of a new shape", changes, 1 / 3)
+    for key, what in (("change_ms", "First answer of a new shape"), ("later_ms", "Of each later one, a size larger")):
+        distribution(what, [f[key]["onnxruntime"] / f[key]["ours"] for f in rows if {"ours", "onnxruntime"} <= set(f[key])], 1 / 3)
     return "\n".join(text)
 
 

@@ -32,9 +32,10 @@ int& Part<int>(TensorType& t) {
 template <typename T>
 class Sweeper {
  public:
-  Sweeper(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) : g_(g), v_(*entries), switches_(how.switches) {
+  Sweeper(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how, const std::vector<char>& settled)
+      : g_(g), v_(*entries), switches_(how.switches), settled_(settled) {
     made_by_hint_.assign(g.nodes.size(), 0);
-    settled_.assign(g.nodes.size(), 0);
+    settled_.resize(g.nodes.size(), 0);
     if (!how.alike) return;
     for (const auto& p : *how.alike) {
       auto a = g.id.find(p.first.node.get()), b = g.id.find(p.second.node.get());
@@ -130,7 +131,7 @@ class Sweeper {
   TensorTypes& v_;
   const InferSwitches switches_;
   std::vector<std::pair<uint32_t, uint32_t>> pairs_;
-  std::vector<char> made_by_hint_, settled_;
+  std::vector<char> settled_, made_by_hint_;
   std::vector<T> in_, out_;
 };
 
@@ -189,8 +190,8 @@ void AddDeclaredDTypes(const IndexedGraph& g, TensorTypes* entries) {
   }
 }
 
-bool InferDTypes(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) {
-  Sweeper<int> sweeper(g, entries, how);
+bool InferDTypes(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how, const std::vector<char>& settled) {
+  Sweeper<int> sweeper(g, entries, how, settled);
   AddDeclaredDTypes(g, entries);
   sweeper.Run();
   if (how.default_dtype != kDTypeUnknown) {
@@ -249,17 +250,19 @@ void InferStorages(const IndexedGraph& g, TensorTypes* entries) {
 
 }  // namespace
 
-bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) {
+bool InferEntries(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how) { return InferUnsettled(g, entries, how, {}); }
+
+bool InferUnsettled(const IndexedGraph& g, TensorTypes* entries, const GraphInference& how, const std::vector<char>& settled) {
   MXNET_CHECK_KIND(entries->size() == g.num_entries(), Value)
       << "[infer] got " << entries->size() << " entries; the graph has " << g.num_entries();
   bool known = true;
   if (how.shapes) {
-    Sweeper<Shape> sweeper(g, entries, how);
+    Sweeper<Shape> sweeper(g, entries, how, settled);
     AddDeclaredShapes(g, how.switches.numpy_shapes, entries);
     sweeper.Run();
     known = sweeper.Complete();
   }
-  if (how.dtypes) known = InferDTypes(g, entries, how) && known;
+  if (how.dtypes) known = InferDTypes(g, entries, how, settled) && known;
   InferStorages(g, entries);
   return known;
 }

@@ -29,8 +29,6 @@ std::string ContentsOf(const Value& v) {
   return bytes;
 }
 
-bool IsSmall(const Value& v) { return v.size() <= (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts); }
-
 /* Contents that a stage keeps: the caller may change an array of theirs. */
 Value Kept(const Value& v) { return v.kind == Value::kTensor && IsSmall(v) ? Value(v.array.Copy(v.array.ctx())) : v; }
 
@@ -54,8 +52,9 @@ void PutType(const Value& v, std::string* key) {
 
 }  // namespace
 
-// What the environment has of what a pending part needs, by type.
-static std::string TypesOf(const Pending& p, const Env& env) {
+bool IsSmall(const Value& v) { return v.size() <= (IsFloating(v.dtype()) ? kMostDemandedFloats : kMostDemandedInts); }
+
+std::string TypesOf(const Pending& p, const Env& env) {
   std::string key;
   for (const std::string& name : p.needed) {
     const auto it = env.find(name);
@@ -107,11 +106,13 @@ const Value* StageBuilder::Find(const std::string& name) {
   const auto given = env_.find(name);
   if (given == env_.end()) {
     const Value* constant = session_->ConstantNamed(name);
+    const auto before = constant || !pending_->known ? Env::const_iterator() : pending_->known->find(name);
+    if (!constant && pending_->known && before != pending_->known->end()) constant = &before->second;
     if (!constant || !builder_.Widens(*constant)) return constant;
     return &(values_[name] = builder_.Widened(*constant, name));
   }
   const Value& v = given->second;
-  if (v.kind == Value::kStrings) demanded_.insert(name);
+  if (v.kind == Value::kStrings || (pending_->is_part && pending_->fixed.count(name) && v.known() && IsSmall(v))) demanded_.insert(name);
   if (v.kind == Value::kNone || v.kind == Value::kStrings ||
       (v.kind == Value::kTensor && v.known() && (demanded_.count(name) || pending_->fixed.count(name))))
     return &(values_[name] = builder_.Widened(Kept(v), name));
@@ -233,6 +234,7 @@ std::vector<Value> StageBuilder::ResultsOf(const NodeProto& node) {
     std::vector<Value> results = runner_->converted_.Take(node, operands, &builder_);
     if (!results.empty()) return results;
   }
+  anew_.insert(&node);
   std::vector<Value> inputs;
   for (const Value* v : operands) inputs.push_back(*v);
   const Rule* rule = FindRule(node.domain, node.op, node.opset);
@@ -275,7 +277,11 @@ Slot StageBuilder::SlotOf(const Value& value) {
 void StageBuilder::Collect() {
   std::vector<const NodeProto*> after = rest_;
   after.insert(after.end(), stage_->host.begin(), stage_->host.end());
-  for (const std::string& name : runner_->Needed(after)) {
+  std::vector<std::string> wanted = runner_->Needed(after);
+  wanted.insert(wanted.end(), pending_->after.begin(), pending_->after.end());
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  for (const std::string& name : wanted) {
     if (env_.count(name) || later_.count(name)) continue;
     const auto it = values_.find(name);
     if (it == values_.end()) continue;
@@ -285,6 +291,9 @@ void StageBuilder::Collect() {
     stage_->rest = std::make_unique<Pending>();
     stage_->rest->nodes = rest_;
     stage_->rest->needed = runner_->Needed(rest_);
+    stage_->rest->after = pending_->after;
+    stage_->rest->known = pending_->known;
+    stage_->rest->is_part = pending_->is_part;
     stage_->rest->fixed = pending_->fixed;
     stage_->rest->fixed.insert(demanded_.begin(), demanded_.end());
     for (const auto& result : stage_->results)
@@ -307,10 +316,10 @@ void StageBuilder::Collect() {
     stage_->operands.push_back({"", -1, reduced != reduced_.end() ? reduced->second : builder_.constants().at(n.get())});
   }
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
-  stage_->op = CachedOp::Create(
-      stage_->symbol,
+  stage_->op = runner_->OpFor(
+      *stage_,
       {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}},
-      session_->arenas());
+      pending_->is_part);
 }
 
 /* Biases that the file adds by nodes of their own become those of layers, so that they are rounded
@@ -410,9 +419,9 @@ int Runner::DeclaredType(const std::string& name) const {
   return -1;
 }
 
-std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
-  const std::string types = TypesOf(*pending, env);
+std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std::string& types, bool* made) {
   std::lock_guard<std::mutex> lock(mutex_);
+  *made = false;
   bool same_types = false;
   for (auto it = pending->stages.begin(); it != pending->stages.end(); ++it) {
     if ((*it)->types != types) continue;
@@ -425,8 +434,12 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env) {
     pending->stages.splice(pending->stages.begin(), pending->stages, it);
     return pending->stages.front();
   }
-  if (same_types) ++pending->rebuilt;
-  pending->stages.push_front(StageBuilder(this, pending, env, false).Build());
+  *made = true;
+  if (same_types && !pending->is_part) ++pending->rebuilt;
+  StageBuilder builder(this, pending, env, false);
+  std::shared_ptr<Stage> stage = builder.Build();
+  if (pending == &root_ && !root_.stages.empty() && !parts_) parts_ = builder.MakeParts();
+  pending->stages.push_front(std::move(stage));
   // A body whose states grow has other shapes in each round.
   const size_t more = IsModel() ? 0 : kMostNodesOfBodies / std::max<size_t>(1, pending->nodes.size());
   if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans + more)) pending->stages.pop_back();
@@ -501,12 +514,6 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = results[i];
 }
 
-/* What nobody reads any more gives its memory back. */
-static void Drop(const Pending& pending, Env* env) {
-  for (auto it = env->begin(); it != env->end();)
-    it = std::binary_search(pending.needed.begin(), pending.needed.end(), it->first) ? std::next(it) : env->erase(it);
-}
-
 ConvertedGraph Runner::Convert(const Env& env) {
   const NumpyShapesScope scope;
   Pending pending;
@@ -532,6 +539,7 @@ static void ExplainPending(const Pending& pending, int depth, std::string* into)
 void Runner::Explain(std::string* into) {
   std::lock_guard<std::mutex> lock(mutex_);
   ExplainPending(root_, 0, into);
+  if (parts_) *into += "in " + std::to_string(parts_->list.size()) + " parts for shapes that come once\n";
 }
 
 static void ListStages(const Pending& pending, std::vector<std::shared_ptr<Stage>>* into) {
@@ -560,12 +568,13 @@ std::string Runner::ExplainPlans(int runs) {
 
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
-  std::vector<std::shared_ptr<Stage>> stages;  // each keeps those that follow it, also when another thread's calls push it out
-  for (Pending* pending = &root_; pending; pending = stages.back()->rest.get()) {
-    stages.push_back(Find(pending, env));
-    Execute(*stages.back(), into, &env);
-    if (stages.back()->rest) Drop(*stages.back()->rest, &env);
-  }
+  Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
+  const std::string types = TypesOf(root_, env);
+  const std::shared_ptr<Parts> parts = PartsFor(types, env, into);
+  if (parts)
+    RunParts(parts.get(), into, &env, &stages);
+  else
+    RunFrom(&root_, types, into, &env, &stages);
   GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
   std::vector<Value> results;
   for (const ValueInfo& v : graph_->outputs) {

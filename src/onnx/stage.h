@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "mxnet/executor.h"
@@ -64,6 +65,28 @@ struct Pending {
   std::set<std::string> fixed;      // those that have the same contents whenever one comes here: the stage before implies them
   std::list<std::shared_ptr<Stage>> stages;
   int rebuilt = 0;  // stages made for other contents, with the same types
+  // ---- of a part of the model (Parts)
+  bool is_part = false;              // contents of `fixed` may be others at each call, and belong to what a stage was made for
+  std::vector<std::string> after;    // names that later parts and the outputs read
+  std::shared_ptr<const Env> known;  // what nodes gave that read weights alone
+};
+
+/*
+ * A model in parts, for shapes that come once.
+ *
+ * A decoder whose cache grows has new shapes in each step. A plan of the whole model costs more
+ * than it gives then. But most nodes see what they saw before: dense layers and norms of one token.
+ * So the model is cut between nodes that were converted anew when shapes changed last and those
+ * that were not. The latter's parts find their plans. The former's are small, and parts of layers
+ * that are alike have one plan. A shape that comes again soon gets a plan of the whole model.
+ */
+struct Parts {
+  struct Part {
+    Pending pending;
+    bool changes;  // with the shapes
+  };
+  std::deque<Part> list;  // in the order in which they run
+  bool complete = false;  // all were run once
 };
 
 /* One graph of a model: the main one, or a body that is run again and again. */
@@ -81,7 +104,13 @@ class Runner {
   const GraphProto& graph() const { return *graph_; }
 
  private:
-  std::shared_ptr<Stage> Find(Pending* pending, const Env& env);
+  /* `made`: whether it was not there. */
+  std::shared_ptr<Stage> Find(Pending* pending, const Env& env, const std::string& types, bool* made);
+  using Stages = std::vector<std::shared_ptr<Stage>>;
+  bool RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
+  void RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
+  std::shared_ptr<Parts> PartsFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
+  std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
   bool IsModel() const { return graph_ == &session_->model().graph; }  // not a body of a node
@@ -92,9 +121,12 @@ class Runner {
   Session* const session_;
   const GraphProto* const graph_;
   std::deque<NodeProto> made_;  // nodes in the place of others
-  std::mutex mutex_;            // of the next two
+  std::mutex mutex_;            // of what follows
   Pending root_;
   Conversions converted_;  // of the stages that were made last
+  std::shared_ptr<Parts> parts_;
+  std::deque<std::string> recent_;                         // types of the last calls, the last one first
+  std::map<std::string, std::shared_ptr<CachedOp>> same_;  // of parts, by what they compute
 };
 
 /* Makes one stage. */
@@ -104,6 +136,8 @@ class StageBuilder {
   StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole);
   std::shared_ptr<Stage> Build();
   ConvertedGraph BuildWhole();
+  /* The model in parts, when it is worth it. REQUIRES: Build made its first stage. */
+  std::shared_ptr<Parts> MakeParts() const;
 
  private:
   const Value* Lookup(const std::string& name);
@@ -147,6 +181,7 @@ class StageBuilder {
   std::unordered_map<std::string, const Value*> found_;  // what was asked for, in values_ or in the session
   std::set<std::string> demanded_, later_;
   std::vector<const NodeProto*> rest_;
+  std::unordered_set<const NodeProto*> anew_;  // were not converted as before
   std::shared_ptr<Stage> stage_;
   std::vector<NodeEntry> outputs_;
   std::map<std::pair<const Node*, uint32_t>, int> output_of_;
@@ -174,6 +209,10 @@ ControlFn ControlOf(const NodeProto& node);
 bool IsIf(const NodeProto& node);
 /* An If on arrays. */
 std::vector<Value> RunIf(Session* session, const NodeProto& node, const Env& env);
+/* What the environment has of what a pending part needs, by type. */
+std::string TypesOf(const Pending& pending, const Env& env);
+/* Do contents of so few elements belong to what a plan was made for? */
+bool IsSmall(const Value& value);
 /* The value of that name; null when it is not there. */
 const Value* FindValue(const Session& session, const Env& env, const std::string& name);
 

@@ -6,6 +6,7 @@
 
 #include "executor/passes/core/passes.h"
 #include "executor/passes/core/plan_request.h"
+#include "graph/infer.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 
@@ -126,11 +127,69 @@ bool PassContext::all_inputs_are(int dtype) const {
 }
 
 const GraphInfo& PassContext::info(const PassGraph& graph) {
-  if (!info_) info_ = InferGraph(graph, *variables_, request.switches);
+  if (info_) return *info_;
+  info_ = InferGraph(graph, *variables_, request.switches, before_.get());
+  nodes_ = OrderOf(graph);
   return *info_;
 }
 
-std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches) {
+void PassContext::Forget() {
+  if (!info_) return;
+  before_ = std::move(info_);
+  nodes_before_ = std::move(nodes_);
+}
+
+namespace {
+
+/* Gives entries the types that `before` has for them. Returns which nodes are settled by it: those
+ * of that graph, and those that share the attributes of one and read what has the same types. */
+class TypesFromBefore {
+ public:
+  TypesFromBefore(const GraphInfo& before, GraphInfo* info) : before_(before), info_(*info) {
+    for (uint32_t id = 0; id < before.g.nodes.size(); ++id)
+      if (!before.g.nodes[id].source->is_variable()) by_attrs_.emplace(before.g.nodes[id].source->attrs.get(), id);
+  }
+
+  std::vector<char> Run() {
+    const IndexedGraph& g = info_.g;
+    std::vector<char> settled(g.nodes.size(), 0);
+    for (uint32_t id = 0; id < g.nodes.size(); ++id) {
+      const Node* const source = g.nodes[id].source;
+      const auto same = before_.g.id.find(source);
+      if (same != before_.g.id.end()) {
+        settled[id] = Take(id, same->second);
+      } else if (!source->is_variable()) {
+        const auto like = by_attrs_.find(source->attrs.get());
+        if (like != by_attrs_.end() && ReadsTheSame(id, like->second)) settled[id] = Take(id, like->second);
+      }
+    }
+    return settled;
+  }
+
+ private:
+  bool ReadsTheSame(uint32_t id, uint32_t like) const {
+    const auto &mine = info_.g.nodes[id].inputs, &its = before_.g.nodes[like].inputs;
+    if (mine.size() != its.size()) return false;
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (info_.types[info_.g.eid(mine[i])] != before_.types[before_.g.eid(its[i])]) return false;
+    return true;
+  }
+  bool Take(uint32_t id, uint32_t from) {
+    const uint32_t to = info_.g.entry_ptr[id], count = info_.g.entry_ptr[id + 1] - to, at = before_.g.entry_ptr[from];
+    if (count != before_.g.entry_ptr[from + 1] - at) return false;
+    std::copy_n(before_.types.begin() + at, count, info_.types.begin() + to);
+    return true;
+  }
+
+  const GraphInfo& before_;
+  GraphInfo& info_;
+  std::unordered_map<const Attrs*, uint32_t> by_attrs_;
+};
+
+}  // namespace
+
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches,
+                                      const GraphInfo* before) {
   auto info = std::make_unique<GraphInfo>(Heads(graph));
   const IndexedGraph& g = info->g;
   info->types.resize(g.num_entries());
@@ -138,10 +197,11 @@ std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableType
     auto known = variables.find(g.nodes[id].source);
     if (known != variables.end()) info->types[g.eid(id, 0)] = known->second;
   }
+  const std::vector<char> settled = before ? TypesFromBefore(*before, info.get()).Run() : std::vector<char>();
   GraphInference how;
   how.switches = switches;
   how.alike = &graph.alike;
-  if (InferEntries(g, &info->types, how)) return info;
+  if (InferUnsettled(g, &info->types, how, settled)) return info;
   const auto demand = [&](const char* what, auto is_known) {
     for (uint32_t id = 0; id < g.nodes.size(); ++id)
       for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e)

@@ -81,8 +81,13 @@ struct GraphInfo {
 /* What the caller gave of variables. */
 using VariableTypes = std::unordered_map<const Node*, TensorType>;
 
-/* Throws Error(kValue) naming the node when something stays unknown. */
-std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches);
+/*
+ * Throws Error(kValue) naming the node when something stays unknown. `before`: what was known of
+ * a graph that this one was made from by rewriting, whose nodes still exist. Nodes that both have,
+ * and copies of nodes with inputs of the same types, are not inferred again.
+ */
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables, const InferSwitches& switches,
+                                      const GraphInfo* before = nullptr);
 
 struct PlanRequest;
 
@@ -99,7 +104,7 @@ class PassContext {
   /* Of the graph as the running pass got it. Inferred on the first call; forgotten when a pass has
    * changed something. */
   const GraphInfo& info(const PassGraph& graph);
-  void Forget() { info_.reset(); }
+  void Forget();
   /* The same, for whoever wants to keep it. */
   std::unique_ptr<GraphInfo> TakeInfo(const PassGraph& graph) {
     info(graph);
@@ -109,7 +114,8 @@ class PassContext {
 
  private:
   const VariableTypes* variables_;
-  std::unique_ptr<GraphInfo> info_;
+  std::unique_ptr<GraphInfo> info_, before_;               // of the graph as it is; as it was before the last change
+  std::shared_ptr<const NodeOrder> nodes_, nodes_before_;  // keep the nodes that these point to
 };
 
 /* When a pass runs. */

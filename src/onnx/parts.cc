@@ -1,0 +1,188 @@
+// A model in parts, for calls whose shapes come once (Parts).
+#include <algorithm>
+
+#include "mxnet/op.h"
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
+constexpr size_t kNodesOfPart = 4;       // on average, at least
+constexpr size_t kRecentCalls = 4;       // a shape among the last ones gets a plan of the whole model
+constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
+constexpr int64_t kMostOfConstant = 64;  // elements of constants in parts that are shared; others are weights that kernels pack
+
+/* What nobody reads any more gives its memory back. */
+void Drop(const Pending& pending, Env* env) {
+  const auto reads = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::binary_search(names.begin(), names.end(), name);
+  };
+  for (auto it = env->begin(); it != env->end();)
+    it = reads(pending.needed, it->first) || reads(pending.after, it->first) ? std::next(it) : env->erase(it);
+}
+
+void SortUnique(std::vector<std::string>* names) {
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+}
+
+/* Everything that a plan of the graph depends on, but for types and names; empty: nodes hold graphs
+ * of their own. */
+std::string TextOf(const Symbol& symbol) {
+  std::string text;
+  std::unordered_map<const Node*, int> number;
+  bool plain = true;
+  const auto put = [&](const NodeEntry& e) { text += std::to_string(number.at(e.node.get())) + '.' + std::to_string(e.index) + ' '; };
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    number.emplace(n.get(), static_cast<int>(number.size()));
+    plain = plain && n->attrs->subgraphs.empty() && n->control_deps.empty();
+    text += n->is_variable() ? "?" : n->op()->name;
+    text += '(';
+    for (const NodeEntry& e : n->inputs) put(e);
+    for (const auto& kv : n->attrs->dict) text += std::to_string(kv.second.size()) + kv.first + '=' + kv.second + ';';
+    text += ')';
+  });
+  for (const NodeEntry& e : symbol.outputs) put(e);
+  return plain ? text : std::string();
+}
+
+bool IsFloat16(const Value& v) { return v.kind == Value::kTensor && v.dtype() == kFloat16; }
+
+/* Which part each node belongs to: parts of nodes that change and of others alternate, and a node
+ * stands in the first one that it can. */
+class Levels {
+ public:
+  void Add(const NodeProto* node, bool changes) {
+    size_t level = changes ? 1 : 0;
+    for (const std::string& name : node->inputs) {
+      const auto it = level_.find(name);
+      if (it != level_.end()) level = std::max(level, it->second);
+    }
+    if (level % 2 != (changes ? 1U : 0U)) ++level;
+    for (const std::string& name : node->outputs) level_[name] = level;
+    if (nodes_.size() <= level) nodes_.resize(level + 1);
+    nodes_[level].push_back(node);
+  }
+  const std::vector<std::vector<const NodeProto*>>& nodes() const { return nodes_; }
+  bool Has(const std::string& name) const { return level_.count(name) > 0; }
+
+ private:
+  std::unordered_map<std::string, size_t> level_;  // of what nodes give
+  std::vector<std::vector<const NodeProto*>> nodes_;
+};
+
+}  // namespace
+
+std::shared_ptr<CachedOp> Runner::OpFor(const Stage& stage, const AttrDict& flags, bool shared) {
+  std::string key;
+  const bool small = std::all_of(stage.operands.begin(), stage.operands.end(),
+                                 [](const Stage::Operand& o) { return !o.name.empty() || o.constant.shape().Size() <= kMostOfConstant; });
+  if (shared && small) key = TextOf(stage.symbol);
+  if (key.empty()) return CachedOp::Create(stage.symbol, flags, session_->arenas());
+  for (const auto& kv : flags) key += kv.first + '=' + kv.second + ';';
+  if (same_.size() >= kMostShared && !same_.count(key)) same_.clear();
+  std::shared_ptr<CachedOp>& op = same_[key];
+  if (!op) op = CachedOp::Create(stage.symbol, flags, session_->arenas());
+  return op;
+}
+
+std::shared_ptr<Parts> StageBuilder::MakeParts() const {
+  const auto& nodes = pending_->nodes;
+  if (!runner_->IsModel() || session_->precision() != kFloat32 || nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
+      !stage_->host.empty() || 4 * anew_.size() > 3 * nodes.size())
+    return nullptr;
+  for (const auto& given : env_)
+    if ((given.second.kind != Value::kTensor && given.second.kind != Value::kNone) || IsFloat16(given.second)) return nullptr;
+  std::set<std::string> results;
+  for (const ValueInfo& v : runner_->graph().outputs) results.insert(v.name);
+  auto known = std::make_shared<Env>();
+  const auto is_constant = [&](const std::string& name) { return name.empty() || session_->ConstantNamed(name) || known->count(name); };
+  Levels levels;
+  std::set<std::string> fixed;
+  for (const auto& d : stage_->demanded) fixed.insert(d.first);
+  for (const NodeProto* n : nodes) {
+    if (ControlOf(*n) || IsIf(*n) || n->of_stage || !n->captured.empty()) return nullptr;
+    bool constant = std::all_of(n->inputs.begin(), n->inputs.end(), is_constant);
+    for (const std::string& name : n->inputs)
+      if (!is_constant(name) && !env_.count(name) && !levels.Has(name)) return nullptr;
+    for (const std::string& name : n->outputs) {
+      const auto it = values_.find(name);
+      if (name.empty()) continue;
+      if (it == values_.end() || it->second.kind != Value::kTensor || IsFloat16(it->second)) return nullptr;
+      if (it->second.known() && IsSmall(it->second)) fixed.insert(name);
+      constant = constant && it->second.known() && !results.count(name);
+    }
+    if (constant)
+      for (const std::string& name : n->outputs) known->emplace(name, values_.at(name));
+    else
+      levels.Add(n, anew_.count(n) > 0);
+  }
+  auto parts = std::make_shared<Parts>();
+  std::vector<std::string> after(results.begin(), results.end());
+  for (size_t level = levels.nodes().size(); level-- > 0;) {
+    if (levels.nodes()[level].empty()) continue;
+    parts->list.emplace_front();
+    Parts::Part& part = parts->list.front();
+    part.changes = level % 2 == 1;
+    part.pending.nodes = levels.nodes()[level];
+    part.pending.is_part = true;
+    part.pending.fixed = fixed;
+    part.pending.known = known;
+    part.pending.after = after;
+    std::set<std::string> own;
+    for (const NodeProto* n : part.pending.nodes) own.insert(n->outputs.begin(), n->outputs.end());
+    for (const NodeProto* n : part.pending.nodes)
+      for (const std::string& name : n->inputs)
+        if (!is_constant(name) && !own.count(name)) part.pending.needed.push_back(name);
+    SortUnique(&part.pending.needed);
+    after.insert(after.end(), part.pending.needed.begin(), part.pending.needed.end());
+    SortUnique(&after);
+  }
+  return parts->list.size() * kNodesOfPart <= nodes.size() ? parts : nullptr;
+}
+
+/* The parts that this call should run; null: the whole model. */
+std::shared_ptr<Parts> Runner::PartsFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!recent_.empty() && recent_.front() == types) return nullptr;
+  const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
+  recent_.push_front(types);
+  if (recent_.size() > kRecentCalls) recent_.pop_back();
+  if (!parts_ || again) return nullptr;
+  for (const auto& stage : root_.stages)
+    if (stage->types == types) return nullptr;
+  for (const auto& result : into)  // a part would write what a later one reads
+    for (const auto& given : env)
+      if (given.second.array.chunk() == result.second.chunk()) return nullptr;
+  return parts_;
+}
+
+/* Runs a stage and those that follow it. Was its plan not there? */
+bool Runner::RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
+  bool made = false, more = false;
+  stages->push_back(Find(pending, *env, types, &made));
+  while (true) {
+    Execute(*stages->back(), into, env);
+    Pending* const rest = stages->back()->rest.get();
+    if (!rest) return made;
+    Drop(*rest, env);
+    stages->push_back(Find(rest, *env, TypesOf(*rest, *env), &more));
+  }
+}
+
+void Runner::RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
+  bool stale = false;  // another dimension than before has changed
+  for (Parts::Part& part : parts->list) {
+    Drop(part.pending, env);
+    const bool made = RunFrom(&part.pending, TypesOf(part.pending, *env), into, env, stages);
+    stale = stale || (made && !part.changes);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stale && parts->complete && parts_.get() == parts) parts_.reset();
+  parts->complete = true;
+}
+
+}  // namespace onnx
+}  // namespace mxnet
