@@ -40,6 +40,7 @@ void PutInfo(const ValueInfo& v, std::ostringstream* out) {
     *out << '"' << DTypeName(v.dtype) << '"';
   else
     *out << "null";
+  if (v.small) *out << ", \"stored\": \"" << v.small->name << '"';
   *out << ", \"shape\": ";
   if (!v.has_shape) {
     *out << "null}";

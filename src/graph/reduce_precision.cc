@@ -24,8 +24,10 @@ class Reducer {
     DFSVisit(symbol_.outputs, [this](const NodePtr& n) { n->is_variable() ? Variable(n) : Operator(n); });
     Symbol s;
     // What leaves the graph is float32, as in 1.9.1: callers need not know of the 16 bits inside.
-    for (size_t i = 0; i < symbol_.outputs.size(); ++i)
-      s.outputs.push_back(Cast(Renewed(symbol_.outputs[i]), r_.outputs.empty() ? int{kFloat32} : r_.outputs[i]));
+    for (size_t i = 0; i < symbol_.outputs.size(); ++i) {
+      const NodeEntry& e = symbol_.outputs[i];
+      s.outputs.push_back(Cast(Renewed(e), !r_.outputs.empty() ? r_.outputs[i] : r_.graphs_as_given ? GivenDType(e) : int{kFloat32}));
+    }
     return s;
   }
 
@@ -112,6 +114,7 @@ class Reducer {
     }
     nodes_[n.get()] = to;
     dtypes_[to.get()] = {dtype};
+    given_[n.get()] = {given == r_.dtypes.end() || given->second == kDTypeUnknown ? int{kFloat32} : given->second};
   }
 
   NodeEntry Renewed(const NodeEntry& e) const { return NodeEntry{nodes_.at(e.node.get()), e.index, e.version}; }
@@ -130,9 +133,13 @@ class Reducer {
 
   // Dtypes of the results, or nothing where the operator does not take these inputs.
   std::vector<int> Infer(const Node& n, const std::vector<NodeEntry>& inputs) const {
-    const Op* op = n.op();
-    std::vector<int> in, out(op->NumOutputs(*n.attrs), kDTypeUnknown);
+    std::vector<int> in;
     for (const auto& e : inputs) in.push_back(DType(e));
+    return Infer(n, std::move(in));
+  }
+  std::vector<int> Infer(const Node& n, std::vector<int> in) const {
+    const Op* op = n.op();
+    std::vector<int> out(op->NumOutputs(*n.attrs), kDTypeUnknown);
     const std::vector<int> wanted = in;
     if (!in.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
     try {
@@ -146,7 +153,18 @@ class Reducer {
     return out;
   }
 
+  /* What the results are in the graph that was given. */
+  void InferGiven(const Node& n) {
+    std::vector<int> in;
+    for (const auto& e : n.inputs) in.push_back(GivenDType(e));
+    std::vector<int> out = Infer(n, in);
+    if (out.empty()) out.assign(n.op()->NumOutputs(*n.attrs), in.empty() ? int{kFloat32} : in[0]);
+    given_[&n] = std::move(out);
+  }
+  int GivenDType(const NodeEntry& e) const { return given_.at(e.node.get())[e.index]; }
+
   void Operator(const NodePtr& n) {
+    InferGiven(*n);
     const auto mutated = n->op()->MutateInputs(*n->attrs);
     std::vector<NodeEntry> inputs;
     std::vector<int> free;  // inputs that may be cast
@@ -160,10 +178,16 @@ class Reducer {
     };
     auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
     Kind kind = KindOf(*n);
-    if (kind == Kind::kAny && HoldsFull(*n)) kind = Kind::kFull;
-    if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
+    const bool as_given = r_.graphs_as_given && !n->attrs->subgraphs.empty();
+    if (as_given)
+      for (int i : free) inputs[i] = Cast(inputs[i], GivenDType(n->inputs[i]));
+    else if (kind == Kind::kAny && HoldsFull(*n))
+      kind = Kind::kFull;
+    if (!as_given && kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
       kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
-    if (kind == Kind::kLow) {
+    if (as_given) {
+      // done
+    } else if (kind == Kind::kLow) {
       const auto types = LowTypes(*n);
       for (int i : free) inputs[i] = Cast(inputs[i], types[i]);
     } else if (kind == Kind::kFull) {
@@ -201,6 +225,7 @@ class Reducer {
   std::set<const Node*> cast_;                                // variables that become 16-bit
   std::unordered_map<const Node*, NodePtr> nodes_;            // old -> new
   std::unordered_map<const Node*, std::vector<int>> dtypes_;  // of new nodes' results
+  std::unordered_map<const Node*, std::vector<int>> given_;   // of old ones
   std::map<std::tuple<const Node*, uint32_t, int>, NodeEntry> casts_;
   std::vector<NodePtr> keep_;
 };

@@ -24,6 +24,7 @@ struct ReducePrecisionRequest {
   bool cast_params = false;                    // params that only 16-bit operators read become 16-bit themselves (attribute __dtype__)
   std::map<std::string, int> dtypes;           // of variables; float32 where not given
   std::vector<int> outputs;                    // dtypes of what leaves the graph; none: float32
+  bool graphs_as_given = false;                // nodes that hold graphs get the dtypes that they had, and results keep theirs
 };
 
 /* What the records say of each operator (operator/record/precision.h). */
@@ -35,8 +36,9 @@ ReducePrecisionRequest PrecisionOfRecords(int target);
  * of `widest` in the widest of their inputs. All others run in what they are given, unless their
  * dtype inference refuses that: then in the widest, or in float32 when they write auxiliary states
  * or do not compute in the target dtype. The graphs of loops stay as they are: a node that holds
- * one with an operator of `full` gets float32. Integers and float64 are never cast. Casts are
- * shared. Throws Error(kValue) on another target and on names of no operator.
+ * one with an operator of `full` gets float32 (graphs_as_given: what it had). Integers and float64
+ * are never cast. Casts are shared. Throws Error(kValue) on another target and on names of no
+ * operator.
  */
 Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request);
 

@@ -149,7 +149,8 @@ int Call::DTypeAttr(const char* name, int otherwise) const {
   const Attribute* a = Find(name, AttributeKind::kInt);
   if (!a) return otherwise;
   const int dtype = DTypeOfOnnx(a->i);
-  if (dtype == kDTypeUnknown)
+  const SmallType* small = SmallTypeOf(a->i);
+  if (dtype == kDTypeUnknown || (small && small->format))
     Refuse(std::string("attribute ") + name + " is the type " + OnnxTypeName(a->i) +
            "; accepted: floats of 16, 32 and 64 bits, integers, bool");
   return dtype;

@@ -103,6 +103,9 @@ class Call {
   bool AtMost(int i, int64_t bound) const;
   const std::vector<std::string>& Strings(int i) const;
 
+  /* The type of an input that is stored in bytes; null: another. */
+  const SmallType* small(int i) const { return static_cast<size_t>(i) < node.small.size() ? node.small[static_cast<size_t>(i)] : nullptr; }
+
   // ---- attributes: absent ones are `otherwise`; of another type: Error(kValue)
   bool has_attr(const char* name) const;
   int64_t Attr(const char* name, int64_t otherwise) const;
@@ -114,7 +117,8 @@ class Call {
   /* Null when it is absent. */
   const Constant* TensorAttr(const char* name) const;
   const GraphProto* GraphAttr(const char* name) const;
-  /* The dtype that a DataType attribute stands for; Error(kValue) when this library has none. */
+  /* The dtype that a DataType attribute stands for; Error(kValue) when this library has none, or
+   * numbers of the type are no numbers of the dtype: floats of 8 and 4 bits. */
   int DTypeAttr(const char* name, int otherwise) const;
   /* An attribute without meaning here (consumed_inputs, ...). */
   void Ignore(const char* name) const { asked_.insert(name); }

@@ -139,6 +139,8 @@ class Rewriter {
   bool OneScale(const NodeProto& step) const {
     const Value* scale = NumberNamed(InputOf(step, 1));
     const std::string zero = InputOf(step, 2);
+    for (const SmallType* small : step.small)
+      if (small && (small->format || step.op == "QuantizeLinear")) return false;  // floats; other limits than those of bytes
     return scale && scale->dtype() == kFloat32 && (zero.empty() || NumberNamed(zero)) && !Find(step, "output_dtype");
   }
   /* What a name is the DequantizeLinear of; `each`: scales may be many. */
@@ -146,6 +148,8 @@ class Rewriter {
     const NodeProto* n = MakerOf(name);
     if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || Find(*n, "output_dtype"))
       return false;
+    for (const SmallType* small : n->small)
+      if (small && small->format) return false;
     if (each ? !IsFixed(n->inputs[0]) || !IsFixed(n->inputs[1]) : !OneScale(*n)) return false;
     *q = {n->inputs[0], n->inputs[1], InputOf(*n, 2)};
     return true;

@@ -194,6 +194,7 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
     if (kv.second.known()) body->pending.fixed.insert(kv.first);
   body->builder.reset(new StageBuilder(runner, &body->pending, body->env, true));
   body->graph()->SetWidens(builder_.widens());
+  body->builder->reduces_ = reduces_;
   try {
     body->builder->ConvertAll();
   } catch (const Error&) {  // what is wrong with it is said when it runs on arrays
@@ -210,6 +211,8 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
  * are. */
 Value StageBuilder::Outside(const Body& body, const NodePtr& variable, const std::map<std::string, Value>& same) {
   const std::string* name = body.NameOf(variable.get());
+  const auto reduced = body.builder->reduced_.find(variable.get());
+  if (reduced != body.builder->reduced_.end()) return Value(reduced->second);
   if (!name) return Value(body.graph()->constants().at(variable.get()));
   const auto own = same.find(*name);
   return own != same.end() ? own->second : *Lookup(*name);
@@ -244,7 +247,7 @@ static bool DescribeInputs(const Call& call, const Rounds& rounds, Env* into) {
  */
 StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
   const bool is_loop = node.op == "Loop";
-  if (!(is_loop || (node.op == "Scan" && node.opset >= 9)) || session_->precision() != kFloat32) return kNotTaken;
+  if (!(is_loop || (node.op == "Scan" && node.opset >= 9))) return kNotTaken;
   std::vector<Value> inputs;
   bool computed = whole_;
   for (const std::string& name : node.inputs) inputs.push_back(name.empty() ? Value() : *Lookup(name));
@@ -370,6 +373,7 @@ bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body
     symbol.outputs.insert(symbol.outputs.begin() + static_cast<ptrdiff_t>(rounds.stacks.size()), slice);
   }
 
+  body.builder->ReducePrecision(&symbol, {{yes.node.get(), TensorType(Shape(0), kBool)}});
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
   std::vector<int64_t> data_at, state_at, order, remain;
   std::vector<Value> operands;
@@ -474,6 +478,7 @@ bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body&
   add(next);
   AddStates(body, changing, goes_on, &symbol);
 
+  body.builder->ReducePrecision(&symbol, {{goes_on.node.get(), start.type}, {all_rounds.node.get(), TensorType(Shape(0), kInt64)}});
   std::vector<Value> operands = {start, call.Scalar(0, kInt64)};
   for (const auto* state : changing) operands.push_back(state->value);
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
@@ -525,6 +530,7 @@ bool StageBuilder::MakeChoice(const NodeProto& node) {
       if (!(type == types[i])) return false;
       graphs.back().outputs.push_back(Own(body.EntryOf(results[i]), graphs.back().outputs));
     }
+    bodies.back()->builder->ReducePrecision(&graphs.back());
     std::vector<int64_t> reads;
     for (const NodePtr& variable : graphs.back().ListInputs(Symbol::kAll)) {
       reads.push_back(static_cast<int64_t>(operands.size()));

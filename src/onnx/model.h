@@ -22,9 +22,25 @@ namespace onnx {
 /* TensorProto.DataType of what this library has no arrays for. */
 constexpr int kStringType = -2;
 
+/*
+ * What is stored in bytes here, of uint8 or int8: floats of 8 and 4 bits by their bits, integers of
+ * 4 and 2 bits. `format`: of floats, as operators name it; null: integers.
+ */
+struct SmallType {
+  int64_t type;  // TensorProto.DataType
+  const char* name;
+  int dtype, bits;
+  const char* format;
+  /* Of integers. */
+  bool is_signed() const { return dtype == kInt8; }
+};
+/* Null for other types. */
+const SmallType* SmallTypeOf(int64_t type);
+
 /* A constant: an array, or strings. */
 struct Constant {
   std::string name;
+  const SmallType* small = nullptr;
   NDArray array;  // none for strings
   Shape shape;
   std::vector<std::string> strings;
@@ -70,8 +86,9 @@ struct NodeProto {
   int64_t opset = 0;                         // of its domain; functions may have others than the model
   std::vector<std::string> inputs, outputs;  // an empty name: left out
   std::vector<Attribute> attributes;
-  std::vector<std::string> captured;  // names of outer graphs that its subgraphs read
-  bool of_stage = false;              // made for one stage: another node may have its address later
+  std::vector<std::string> captured;    // names of outer graphs that its subgraphs read
+  std::vector<const SmallType*> small;  // by input: null where it is of another type; empty: all are
+  bool of_stage = false;                // made for one stage: another node may have its address later
   /* Its name, or its first output where it has none. */
   const std::string& label() const { return !name.empty() || outputs.empty() ? name : outputs[0]; }
 };
@@ -88,6 +105,7 @@ struct ValueInfo {
   std::string name;
   Kind kind = kTensor;
   int dtype = kDTypeUnknown;  // or kStringType
+  const SmallType* small = nullptr;
   bool has_shape = false;
   std::vector<Dimension> dims;
 };

@@ -197,7 +197,12 @@ class WireReader {
 
   static void ReadTensorType(Reader r, ValueInfo* v) {
     while (r.next()) switch (r.tag()) {
-        case 1: v->dtype = DTypeOfOnnx(r.get_int32()); break;
+        case 1: {
+          const int64_t type = r.get_int32();
+          v->dtype = DTypeOfOnnx(type);
+          v->small = SmallTypeOf(type);
+          break;
+        }
         case 2:
           v->has_shape = true;
           for (Reader s = r.get_message(); s.next();) {
@@ -243,6 +248,7 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
   std::vector<FunctionProto> functions;
   ReadWire(&source, model.get(), &functions);
   Resolve(model.get(), functions);
+  FindSmallTypes(&model->graph);
   return model;
 }
 

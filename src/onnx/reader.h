@@ -31,6 +31,10 @@ void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* function
  * fills in opsets and captured names. Throws Error(kIO). */
 void Resolve(Model* model, const std::vector<FunctionProto>& functions);
 
+/* Fills in NodeProto::small of all nodes (small_types.cc). Throws Error(kValue) for floats of 8 and
+ * 4 bits where an operator does not take them. REQUIRES: Resolve. */
+void FindSmallTypes(GraphProto* graph);
+
 /* TensorProto -> Constant (tensor.cc). `bytes`: its message. */
 Constant ReadTensor(const char* bytes, size_t size, Source* source);
 /* SparseTensorProto -> Constant, dense. */

@@ -20,6 +20,7 @@ namespace {
 
 std::string Describe(const ValueInfo& info) {
   std::string text = info.dtype == kStringType ? "string" : info.dtype >= 0 ? DTypeName(info.dtype) : "any type";
+  if (info.small) text += std::string(" of ") + info.small->name;
   if (!info.has_shape) return text;
   text += " (";
   for (size_t i = 0; i < info.dims.size(); ++i) {

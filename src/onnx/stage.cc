@@ -87,6 +87,7 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       pending_(pending),
       env_(env),
       whole_(whole),
+      reduces_(!whole && session_->precision() != kFloat32),
       builder_(session_->options().ctx, session_->folded(), false, !whole && session_->widens()),
       todo_(pending->nodes.begin(), pending->nodes.end()),
       stage_(std::make_shared<Stage>()) {}
@@ -267,7 +268,7 @@ Slot StageBuilder::SlotOf(const Value& value) {
   } else if (value.kind == Value::kTensor && !value.known()) {
     const auto at = output_of_.emplace(std::make_pair(static_cast<const Node*>(value.entry.node.get()), value.entry.index),
                                        static_cast<int>(outputs_.size()));
-    if (at.second) outputs_.push_back(value.entry), output_types_.push_back(value.dtype());
+    if (at.second) outputs_.push_back(value.entry);
     slot.output = at.first->second;
   }
   return slot;
@@ -302,7 +303,7 @@ void StageBuilder::Collect() {
   stage_->num_outputs = static_cast<int>(outputs_.size());
   if (outputs_.empty()) return;
   stage_->symbol.outputs = outputs_;
-  if (session_->precision() != kFloat32) ReducePrecision();
+  ReducePrecision(&stage_->symbol);
   std::vector<int> data, params;
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     const auto v = variables_.find(n.get());
@@ -331,31 +332,31 @@ static void JoinBiasesOf(Symbol* symbol, const VariableTypes& types) {
 }
 
 /* Mixed precision as mx.amp has it by default; results and what the caller hands in keep their
- * dtypes. Weights that 16-bit products alone read are cast once for all plans of the model. */
-void StageBuilder::ReducePrecision() {
+ * dtypes. Weights that 16-bit products alone read are cast once for all plans of the model.
+ * `types`: of variables that are made here. */
+void StageBuilder::ReducePrecision(Symbol* symbol, std::unordered_map<const Node*, TensorType> types) {
+  if (!reduces_) return;
   ReducePrecisionRequest request = PrecisionOfRecords(session_->precision());
-  request.cast_params = true;
-  request.outputs = output_types_;
+  request.cast_params = request.graphs_as_given = true;
   std::unordered_map<std::string, const NDArray*> weights;
-  VariableTypes types;
-  for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
+  for (const NodePtr& n : symbol->ListInputs(Symbol::kAll)) {
     const auto constant = builder_.constants().find(n.get());
-    if (constant == builder_.constants().end()) {
-      types[n.get()] = variables_.at(n.get()).In(env_).type;
-      request.dtypes[n->name] = types[n.get()].dtype;
-      continue;
+    const auto variable = variables_.find(n.get());
+    if (variable != variables_.end()) types[n.get()] = variable->second.In(env_).type;
+    if (constant != builder_.constants().end()) {
+      types[n.get()] = constant->second.type();
+      request.params.insert(n->name);
+      weights[n->name] = &constant->second;
     }
-    types[n.get()] = constant->second.type();
-    request.dtypes[n->name] = types[n.get()].dtype;
-    request.params.insert(n->name);
-    weights[n->name] = &constant->second;
+    request.dtypes[n->name] = types.at(n.get()).dtype;
   }
-  JoinBiasesOf(&stage_->symbol, types);
-  stage_->symbol = mxnet::ReducePrecision(stage_->symbol, request);
-  for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
-    if (variables_.count(n.get()) || builder_.constants().count(n.get())) continue;
+  JoinBiasesOf(symbol, types);
+  *symbol = mxnet::ReducePrecision(*symbol, request);
+  for (const NodePtr& n : symbol->ListInputs(Symbol::kAll)) {
+    if (types.count(n.get())) continue;
     const Value cast = builder_.Cast(Value(*weights.at(n->name)), session_->precision());
     reduced_[n.get()] = session_->folded()->On(cast.array, session_->options().ctx);
+    held_.push_back(n);
   }
 }
 

@@ -166,7 +166,7 @@ class StageBuilder {
   void PutResult(const Call& call, int output, const Value& value);
   void ConvertAll();
   void Collect();
-  void ReducePrecision();
+  void ReducePrecision(Symbol* symbol, std::unordered_map<const Node*, TensorType> types = {});
   Slot SlotOf(const Value& value);
 
   Runner* const runner_;
@@ -174,6 +174,7 @@ class StageBuilder {
   Pending* const pending_;
   const Env& env_;
   const bool whole_;
+  bool reduces_;  // the precision of products
   GraphBuilder builder_;
   std::deque<const NodeProto*> todo_;
   Env values_;
@@ -183,7 +184,6 @@ class StageBuilder {
   std::unordered_set<const NodeProto*> anew_;  // were not converted as before
   std::shared_ptr<Stage> stage_;
   std::vector<NodeEntry> outputs_;
-  std::vector<int> output_types_;
   std::map<std::pair<const Node*, uint32_t>, int> output_of_;
   std::unordered_map<const Node*, Stage::Operand> variables_;
   std::unordered_map<const Node*, NDArray> reduced_;  // constants of the graph in another precision

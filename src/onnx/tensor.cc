@@ -12,7 +12,6 @@ namespace {
 
 using Reader = WireMessage;
 
-constexpr int64_t kUint4 = 21, kInt4 = 22, kUint2 = 25, kInt2 = 26;
 constexpr size_t kMostSparse = size_t{1} << 30;  // bytes of a sparse tensor that is written out
 
 struct Row {
@@ -20,7 +19,7 @@ struct Row {
   const char* name;
   int dtype;
 };
-// TensorProto.DataType. Integers of 4 and 2 bits are read as bytes.
+// TensorProto.DataType; those that are stored in bytes are kSmallTypes.
 const Row kTypes[] = {{1, "FLOAT", kFloat32},
                       {2, "UINT8", kUint8},
                       {3, "INT8", kInt8},
@@ -36,17 +35,13 @@ const Row kTypes[] = {{1, "FLOAT", kFloat32},
                       {13, "UINT64", kUint64},
                       {14, "COMPLEX64", kDTypeUnknown},
                       {15, "COMPLEX128", kDTypeUnknown},
-                      {16, "BFLOAT16", kBfloat16},
-                      {17, "FLOAT8E4M3FN", kDTypeUnknown},
-                      {18, "FLOAT8E4M3FNUZ", kDTypeUnknown},
-                      {19, "FLOAT8E5M2", kDTypeUnknown},
-                      {20, "FLOAT8E5M2FNUZ", kDTypeUnknown},
-                      {kUint4, "UINT4", kUint8},
-                      {kInt4, "INT4", kInt8},
-                      {23, "FLOAT4E2M1", kDTypeUnknown},
-                      {24, "FLOAT8E8M0", kDTypeUnknown},
-                      {kUint2, "UINT2", kUint8},
-                      {kInt2, "INT2", kInt8}};
+                      {16, "BFLOAT16", kBfloat16}};
+
+const SmallType kSmallTypes[] = {{17, "FLOAT8E4M3FN", kUint8, 8, "e4m3fn"}, {18, "FLOAT8E4M3FNUZ", kUint8, 8, "e4m3fnuz"},
+                                 {19, "FLOAT8E5M2", kUint8, 8, "e5m2"},     {20, "FLOAT8E5M2FNUZ", kUint8, 8, "e5m2fnuz"},
+                                 {21, "UINT4", kUint8, 4, nullptr},         {22, "INT4", kInt8, 4, nullptr},
+                                 {23, "FLOAT4E2M1", kUint8, 4, "e2m1"},     {24, "FLOAT8E8M0", kUint8, 8, "e8m0"},
+                                 {25, "UINT2", kUint8, 2, nullptr},         {26, "INT2", kInt8, 2, nullptr}};
 
 const Row* Find(int64_t type) {
   for (const Row& row : kTypes)
@@ -98,7 +93,11 @@ Parts ReadParts(Reader r) {
   return p;
 }
 
-int BitsOf(int64_t type) { return type == kUint4 || type == kInt4 ? 4 : type == kUint2 || type == kInt2 ? 2 : 0; }
+/* Of numbers that share a byte; 0: of others. */
+int BitsOf(int64_t type) {
+  const SmallType* small = SmallTypeOf(type);
+  return small && small->bits < 8 ? small->bits : 0;
+}
 
 Shape ShapeOf(const Parts& p) {
   Shape shape(static_cast<int>(p.dims.size()));
@@ -124,7 +123,7 @@ NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, s
 /* Numbers of 4 or 2 bits, the first in the lowest bits of a byte. */
 NDArray Unpack(const unsigned char* bytes, const Parts& p, const Shape& shape, int dtype) {
   const int bits = BitsOf(p.type), each = 8 / bits;
-  const bool is_signed = p.type == kInt4 || p.type == kInt2;
+  const bool is_signed = dtype == kInt8;
   const int64_t count = shape.Size();
   std::vector<signed char> values(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
@@ -233,26 +232,27 @@ Constant ToConstant(const Parts& p, Source* source) {
   Constant c;
   c.name = p.name;
   c.shape = ShapeOf(p);
-  const Row* row = Find(p.type);
-  MXNET_CHECK_KIND(row && row->dtype != kDTypeUnknown, Value) << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type)
-                                                              << "; accepted: floats of 16, 32 and 64 bits, integers, bool, strings";
-  if (row->dtype == kStringType) {
+  const int dtype = DTypeOfOnnx(p.type);
+  MXNET_CHECK_KIND(dtype != kDTypeUnknown, Value)
+      << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats, integers, bool, strings";
+  c.small = SmallTypeOf(p.type);
+  if (dtype == kStringType) {
     MXNET_CHECK_KIND(static_cast<int64_t>(p.strings.size()) == c.shape.Size(), IO)
         << "[onnx] tensor " << p.name << " of shape " << c.shape << " has " << p.strings.size() << " strings";
     c.strings = p.strings;
     return c;
   }
   if (p.external)
-    c.array = External(p, c.shape, row->dtype, source);
+    c.array = External(p, c.shape, dtype, source);
   else if (p.has_raw)
-    c.array = FromBytes(p, p.raw.data(), p.raw.size(), c.shape, row->dtype, source ? source->owner() : nullptr,
-                        source ? source->map.get() : nullptr);
-  else if (row->dtype == kFloat32)
+    c.array =
+        FromBytes(p, p.raw.data(), p.raw.size(), c.shape, dtype, source ? source->owner() : nullptr, source ? source->map.get() : nullptr);
+  else if (dtype == kFloat32)
     c.array = FromList(p, p.floats, kFloat32, c.shape, kFloat32);
-  else if (row->dtype == kFloat64)
+  else if (dtype == kFloat64)
     c.array = FromList(p, p.doubles, kFloat64, c.shape, kFloat64);
   else
-    c.array = FromInts(p, c.shape, row->dtype);
+    c.array = FromInts(p, c.shape, dtype);
   return c;
 }
 
@@ -266,14 +266,22 @@ std::vector<int64_t> Positions(const Constant& indices) {
 
 }  // namespace
 
+const SmallType* SmallTypeOf(int64_t type) {
+  for (const SmallType& small : kSmallTypes)
+    if (small.type == type) return &small;
+  return nullptr;
+}
+
 int DTypeOfOnnx(int64_t type) {
   const Row* row = Find(type);
-  return row ? row->dtype : static_cast<int>(kDTypeUnknown);
+  const SmallType* small = SmallTypeOf(type);
+  return row ? row->dtype : small ? small->dtype : static_cast<int>(kDTypeUnknown);
 }
 
 const char* OnnxTypeName(int64_t type) {
   const Row* row = Find(type);
-  return row ? row->name : "UNDEFINED";
+  const SmallType* small = SmallTypeOf(type);
+  return row ? row->name : small ? small->name : "UNDEFINED";
 }
 
 Constant ReadTensor(const char* bytes, size_t size, Source* source) { return ToConstant(ReadParts(Reader(bytes, size)), source); }
@@ -322,6 +330,7 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
   }
   Constant c;
   c.name = values.name;
+  c.small = values.small;
   c.shape = shape;
   c.array = NDArray(shape, Context::CPU(), values.array.dtype());
   if (dense > 0) c.array.SyncCopyFromCPU(to.data(), dense);

@@ -35,6 +35,10 @@ def _graph(random, path):
         inner = field(1, field(1, b"x") + field(2, b"z") + field(4, b"Relu"))
         branches = b"".join(field(5, field(1, name) + field(6, inner)) for name in (b"then_branch", b"else_branch"))
         nodes += field(1, field(1, b"c") + field(2, b"q") + field(4, b"If") + branches)
+    if random.randint(3) == 0:   # numbers that are stored in bytes, and a cast of them
+        small = b"\x08\x03\x10" + bytes([17 + random.randint(10)]) + field(8, b"s") + field(9, b"\x7f\x81\x00")
+        cast = field(5, field(1, b"to") + b"\x18\x01\xa0\x01\x02")
+        nodes += field(1, field(1, b"s") + field(2, b"f") + field(4, b"Cast") + cast) + field(5, small) + field(12, field(1, b"f"))
     return nodes + field(5, tensor) + field(11, value) + field(12, field(1, b"y"))
 
 

@@ -17,7 +17,11 @@ from ..util import is_np_array as _is_np_array
 
 __all__ = ["Model", "load", "operators"]
 
-_SMALL = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
+# ONNX's types of few bits by their names in ml_dtypes: what the file calls them, and how they are
+# stored here, integers as numbers of 8 bits and floats by their bits.
+_INTEGERS = {"int4": ("INT4", "int8"), "int2": ("INT2", "int8"), "uint4": ("UINT4", "uint8"), "uint2": ("UINT2", "uint8")}
+_FLOATS = {"float8_e4m3fn": "FLOAT8E4M3FN", "float8_e4m3fnuz": "FLOAT8E4M3FNUZ", "float8_e5m2": "FLOAT8E5M2",
+           "float8_e5m2fnuz": "FLOAT8E5M2FNUZ", "float8_e8m0fnu": "FLOAT8E8M0", "float4_e2m1fn": "FLOAT4E2M1"}
 _NONE, _TENSOR, _STRINGS, _SEQUENCE = range(4)
 
 
@@ -57,7 +61,19 @@ def _strings(value):
     return texts.shape, len(flat), (ctypes.c_char_p * len(flat))(*encoded)
 
 
-def _to_value(value, dtype, ctx):
+def _stored(given, stored):
+    """An array of ml_dtypes as the bytes that the library has; `stored`: the type that the model
+    takes, None where any will do."""
+    name = given.dtype.name
+    if name not in _INTEGERS and name not in _FLOATS:
+        return given
+    of_file, dtype = _INTEGERS[name] if name in _INTEGERS else (_FLOATS[name], "uint8")
+    if name in _FLOATS and stored not in (of_file, None):
+        raise TypeError(f"[onnx] an array of {name}; accepted: numbers of {stored}")
+    return given.astype(dtype) if name in _INTEGERS else given.view(dtype)
+
+
+def _to_value(value, dtype, ctx, stored=None):
     """What a caller gave, as a value of the library."""
     out = ctypes.c_void_p()
     if value is None:
@@ -76,9 +92,7 @@ def _to_value(value, dtype, ctx):
             return _Handle(out)
         if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
             given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
-        if given.dtype.name in _SMALL:   # of ml_dtypes: as bytes, as the library has them
-            given = given.astype(_SMALL[given.dtype.name])
-        value = _from_numpy(given, ctx)
+        value = _from_numpy(_stored(given, stored), ctx)
     check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
     return _Handle(out)
 
@@ -139,16 +153,18 @@ def _from_value(handle, make):
 
 class _Info:
     """An input or output as the file describes it: `name`, `shape` (numbers, names of dimensions,
-    None), `dtype`, `kind` (tensor, sequence, optional, map)."""
+    None), `dtype`, `kind` (tensor, sequence, optional, map), and `stored`: the type of 8 or fewer
+    bits, as the file names it, whose numbers arrays of `dtype` hold, or None."""
 
     def __init__(self, about):
-        self.name, self.dtype, self.kind = about["name"], about["dtype"], about["kind"]
+        self.name, self.dtype, self.kind, self.stored = about["name"], about["dtype"], about["kind"], about.get("stored")
         self.shape = None if about["shape"] is None else tuple(about["shape"])
 
     def __repr__(self):
         shape = "any shape" if self.shape is None else "(" + ", ".join("?" if d is None else str(d) for d in self.shape) + ")"
         kind = "" if self.kind == "tensor" else f" {self.kind}"
-        return f"{self.name}: {self.dtype or 'any'} {shape}{kind}"
+        stored = f" of {self.stored}" if self.stored else ""
+        return f"{self.name}: {self.dtype or 'any'}{stored} {shape}{kind}"
 
 
 class Model(NotCopied):
@@ -250,7 +266,8 @@ class Model(NotCopied):
         about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
-        values = [_to_value(v, about.get(name), self._ctx) for name, v in inputs.items()]
+        stored = {i.name: i.stored or i.dtype for i in self.inputs}
+        values = [_to_value(v, about.get(name), self._ctx, stored.get(name)) for name, v in inputs.items()]
         handles = (ctypes.c_void_p * len(values))(*[v.handle for v in values])
         given = dict(out or {})
         for name, array in given.items():

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "ndarray/stored.h"
 #include "operator/record/traits.h"
 #include "operator/record/traits_graph.h"
+#include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
 namespace {
@@ -29,6 +31,10 @@ void DropPages(char* begin, size_t bytes) {
 }  // namespace
 
 bool AsksFor(const Attrs& attrs, int input, int dtype) {
+  if (attrs.op->trait<HoldsGraphs>()) {
+    const std::vector<int> written = attrs.op->MutateInputs(attrs);
+    return std::find(written.begin(), written.end(), input) == written.end();
+  }
   const auto* asks = attrs.op->trait<AsksForWeights>();
   return asks && input < 32 && (asks->inputs >> input & 1) && (dtype == kFloat32 || dtype == kInt8 || (asks->halves && IsHalf(dtype)));
 }
@@ -87,13 +93,17 @@ bool PlanConstants::Watch(int slot, const NDArray& array) {
 const void* PlanConstants::AddressOf(int blob) const {
   const Plan::Blob& b = plan_.blobs[blob];
   if (b.place == Plan::Place::kConstant) return base_ + b.at;
-  return b.place == Plan::Place::kSlot ? watched_at_[b.at] : nullptr;
+  if (b.place != Plan::Place::kSlot) return nullptr;
+  return outer_ ? (*blobs_)[static_cast<size_t>(blob)].dptr : watched_at_[b.at];
 }
 
 void PlanConstants::Done(const void* weights) {
   const auto watched = watched_.find(weights);
   if (watched != watched_.end()) return Release(&watched->second);
-  if (!InBlock(weights)) return;
+  if (!InBlock(weights)) {
+    if (outer_) outer_->Done(weights);
+    return;
+  }
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end()) return;
   Piece& piece = it->second;
@@ -109,7 +119,11 @@ void PlanConstants::Need(const void* weights) {
     if (!watched->second.held) watched->second.held = HoldStored(watched->second.array.chunk());
     return;
   }
-  if (dropped_bytes_ == 0 || !InBlock(weights)) return;
+  if (!InBlock(weights)) {
+    if (outer_) outer_->Need(weights);
+    return;
+  }
+  if (dropped_bytes_ == 0) return;
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end() || !it->second.dropped) return;
   Begin(it->second.node);
@@ -142,6 +156,21 @@ PlanConstants::Postponed PlanConstants::Postpone(int node) {
   return Postponed::kOutput;
 }
 
+bool PlanConstants::RunPostponed(int node, const KernelArgs& args) {
+  const Postponed what = Postpone(node);
+  if (what != Postponed::kOutput) return what == Postponed::kNode;
+  const Plan::Node& n = plan_.nodes[node];
+  const auto& only = *n.attrs->op->trait<ReadOnlyFor>();
+  KernelArgs part = args;
+  std::vector<OpReq> wanted(part.req.begin(), part.req.end());
+  wanted[static_cast<size_t>(only.output)] = OpReq::kNull;
+  part.req = wanted;
+  Begin(node, only.input);
+  (*n.kernel)(part);
+  Computed(node, only.output);
+  return true;
+}
+
 // What it is computed from may itself have been dropped.
 void PlanConstants::Begin(int node, int but) {
   const Plan::Node& n = plan_.nodes[node];
@@ -152,6 +181,10 @@ void PlanConstants::Begin(int node, int but) {
 void PlanConstants::Computed(int node, int but) {
   const Plan::Node& n = plan_.nodes[node];
   for (int b = n.in; b < n.in + n.num_in; ++b) {
+    if (outer_ && plan_.blobs[b].place == Plan::Place::kSlot) {
+      if (plan_.slot_asked[plan_.blobs[b].at]) outer_->Done(AddressOf(b));
+      continue;
+    }
     const auto watched = plan_.blobs[b].place == Plan::Place::kSlot ? watched_.find(watched_at_[plan_.blobs[b].at]) : watched_.end();
     if (watched != watched_.end()) Release(&watched->second);
   }
@@ -173,7 +206,7 @@ uint64_t PlanConstants::Identity(const void* weights) {
     for (int64_t d : w.array.shape()) identity = Mix(identity, static_cast<uint64_t>(d));
     return identity;
   }
-  if (!InBlock(weights)) return 0;
+  if (!InBlock(weights)) return outer_ ? outer_->Identity(weights) : 0;
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end() || it->second.node < 0) return 0;
   const Plan::Node& n = plan_.nodes[it->second.node];

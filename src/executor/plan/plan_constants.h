@@ -18,7 +18,8 @@
 
 namespace mxnet {
 
-/* Does the kernel say before it reads that input (AsksForWeights)? */
+/* Does the kernel say before it reads that input (AsksForWeights)? Those of nodes that hold graphs
+ * do, but for what the graphs write (control::HeldWeights). */
 bool AsksFor(const Attrs& attrs, int input, int dtype);
 
 class PlanConstants final : public PlanWeights {
@@ -29,6 +30,9 @@ class PlanConstants final : public PlanWeights {
   PlanConstants(const PlanConstants&) = delete;
   PlanConstants& operator=(const PlanConstants&) = delete;
 
+  /* The plan is a graph in another plan's node: of what lies in none of its constants, its inputs
+   * among it, `outer` knows (null: nobody does). `blobs`: the plan's, which stay where they are. */
+  void Within(const std::vector<TBlob>* blobs, PlanWeights* outer) { blobs_ = blobs, outer_ = outer; }
   /* Where the plan's constants lie, on the CPU. */
   void PutAt(char* base) { base_ = base; }
   /* From now on `slot` has this array; a none array: one that is not stored elsewhere. False:
@@ -42,6 +46,9 @@ class PlanConstants final : public PlanWeights {
   /* Around a constant node that runs; `but`: an input that it does not read, an output that it does
    * not write. */
   void Begin(int node, int but = -1);
+  /* Postpones what it can of a constant node that is to run. True: nothing is left to be computed
+   * now. */
+  bool RunPostponed(int node, const KernelArgs& args);
   void Computed(int node, int but = -1);
 
   void Need(const void* weights) override;
@@ -67,6 +74,8 @@ class PlanConstants final : public PlanWeights {
   static void Release(Watched* watched);
 
   const Plan& plan_;
+  const std::vector<TBlob>* blobs_ = nullptr;
+  PlanWeights* outer_ = nullptr;
   char* base_ = nullptr;
   std::function<void(int)> compute_;
   std::unordered_map<size_t, Piece> pieces_;  // by offset

@@ -34,7 +34,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunCon
       a.run = run;
       if (n.attrs->op->uses_random) a.random = RandomOf(call, t);
       workspace->Begin(run);
-      if (n.constant && constant_pieces_ && RunPostponed(t)) {
+      if (n.constant && constant_pieces_ && constant_pieces_->RunPostponed(t, a)) {
         bound_.Computed(t);
         continue;
       }
@@ -48,22 +48,6 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunCon
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + p.nodes[t].name + ")");
   }
-}
-
-/* True: nothing is left to be computed now. */
-bool PlanInstance::RunPostponed(int node) {
-  const PlanConstants::Postponed what = constant_pieces_->Postpone(node);
-  if (what != PlanConstants::Postponed::kOutput) return what == PlanConstants::Postponed::kNode;
-  const Plan::Node& n = plan_->nodes[node];
-  const auto& only = *n.attrs->op->trait<ReadOnlyFor>();
-  KernelArgs part = bound_.args[node];
-  std::vector<OpReq> wanted(part.req.begin(), part.req.end());
-  wanted[static_cast<size_t>(only.output)] = OpReq::kNull;
-  part.req = wanted;
-  constant_pieces_->Begin(node, only.input);
-  (*n.kernel)(part);
-  constant_pieces_->Computed(node, only.output);
-  return true;
 }
 
 void PlanInstance::StartNode(int node, const RunContext& run, OnComplete done) {

@@ -81,7 +81,6 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   // ---- nodes, on the thread that calls (plan_execute.cc)
   /* A loop as a whole, when its first node is among them. */
   void Execute(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
-  bool RunPostponed(int node);
   void ExecuteNodes(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
   void StartNode(int node, const RunContext& run, OnComplete done);
 

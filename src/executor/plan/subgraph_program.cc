@@ -6,6 +6,7 @@
 #include "base/device/device_interface.h"
 #include "engine/sync.h"
 #include "executor/plan/plan_binding.h"
+#include "executor/plan/plan_constants.h"
 #include "mxnet/engine.h"
 #include "operator/runtime/call_states.h"
 #include "operator/shared/op_scope.h"
@@ -23,6 +24,8 @@ class RunOfPlan final : public SubgraphRun {
       if (n.alone) bound_.states[t] = NewCallScope(*n.attrs, nullptr);
       waits_ = waits_ || n.alone || n.async;
     }
+    if (plan_->constant_bytes && !plan_->ctx.is_gpu())
+      pieces_ = std::make_unique<PlanConstants>(*plan_, [this](int node) { (*plan_->nodes[node].kernel)(bound_.args[node]); });
   }
   ~RunOfPlan() override {
     if (constants_.dptr) storage::FinishDevice(plan_->ctx);
@@ -30,8 +33,10 @@ class RunOfPlan final : public SubgraphRun {
   }
 
   void Begin(const KernelArgs& around) override {
+    if (pieces_) pieces_->Within(&bound_.blobs, around.plan_weights);
     for (size_t t = 0; t < bound_.args.size(); ++t) {
       bound_.args[t].run = around.run;
+      bound_.args[t].plan_weights = pieces_ ? pieces_.get() : around.plan_weights;
       if (plan_->nodes[t].attrs->op->uses_random) bound_.args[t].random = around.random;
     }
     run_ = around.run;
@@ -51,7 +56,9 @@ class RunOfPlan final : public SubgraphRun {
     profiler::MemoryScope memory("constants of a graph in a node");
     constants_ = Storage::Get()->Alloc(plan_->constant_bytes, plan_->ctx);
     bound_.PutInto(plan_->constant_blobs, constants_.dptr);
+    if (pieces_) pieces_->PutAt(static_cast<char*>(constants_.dptr));
   }
+  bool Asks(int input) const override { return plan_->slot_asked[static_cast<size_t>(input)] != 0; }
   void SetInput(int input, void* at, bool changed) override { Point(input, at, changed); }
   void SetOutput(int output, void* at) override { Point(plan_->output_slot(output), at, true); }
 
@@ -143,7 +150,10 @@ class RunOfPlan final : public SubgraphRun {
     if (n.constant && bound_.UpToDate(t)) return;
     KernelArgs& a = bound_.args[t];
     next_block_ = 0;
+    const bool in_pieces = n.constant && pieces_;
     try {
+      if (in_pieces && pieces_->RunPostponed(t, a)) return bound_.Computed(t);
+      if (in_pieces) pieces_->Begin(t);
       profiler::OpScope profiled(&bound_.profiled[t], *n.attrs, a.in, a.out, n.name, run_);
       if (n.async)
         RunAsync(t);
@@ -152,6 +162,7 @@ class RunOfPlan final : public SubgraphRun {
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
     }
+    if (in_pieces) pieces_->Computed(t);
     if (n.constant) bound_.Computed(t);
   }
 
@@ -160,6 +171,7 @@ class RunOfPlan final : public SubgraphRun {
   void* arena_ = nullptr;
   std::vector<NDArray> sparse_;
   StorageHandle constants_;
+  std::unique_ptr<PlanConstants> pieces_;         // null on a GPU, and where there are no constants
   const KernelArgs* around_ = nullptr;            // while its kernel runs
   std::vector<std::pair<void*, size_t>> blocks_;  // workspace of the nodes, as long
   size_t next_block_ = 0;

@@ -12,6 +12,17 @@ std::vector<double> NumbersOf(const Value& v) { return FloatsIn(v.array); }
 
 std::vector<int64_t> IntegersOf(const Value& v) { return IntsIn(v.array); }
 
+Value NumbersAt(const Call& c, int i) {
+  const SmallType* small = c.small(i);
+  return small && small->format ? c.Op("_from_small_float", {c.in(i)}, {{"format", small->format}}) : c.in(i);
+}
+
+Value SmallFloats(const Call& c, const Value& x, const SmallType& type, bool saturate, const std::string& round_mode) {
+  const bool wide = x.dtype() == kFloat64 || x.dtype() == kInt64 || x.dtype() == kUint64;
+  return c.Op("_to_small_float", {c.Cast(x, wide ? kFloat64 : kFloat32)},
+              {{"format", type.format}, {"saturate", Text(saturate)}, {"round_mode", round_mode}});
+}
+
 bool ScalarOf(const Value& v, double* number) {
   if (v.kind != Value::kTensor || !v.known() || v.size() != 1) return false;
   *number = NumbersOf(v)[0];

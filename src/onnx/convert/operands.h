@@ -22,6 +22,10 @@ inline bool IsUnsigned(int dtype) { return dtype == kUint8 || dtype == kUint16 |
 /* The contents of a value whatever its dtype. REQUIRES: known(), a tensor. */
 std::vector<double> NumbersOf(const Value& v);
 std::vector<int64_t> IntegersOf(const Value& v);
+/* An input; floats of 8 and 4 bits as float32. */
+Value NumbersAt(const Call& c, int i);
+/* Floats as the nearest of a type of 8 or 4 bits. `round_mode`: of powers of two. */
+Value SmallFloats(const Call& c, const Value& x, const SmallType& type, bool saturate, const std::string& round_mode = "up");
 /* Is it one known, finite number that double holds exactly? */
 bool ScalarOf(const Value& v, double* number);
 

@@ -207,10 +207,16 @@ void Clip(Call& c) {
   c.Out(y);
 }
 
+void IsNaN(Call& c) {
+  const Value x = NumbersAt(c, 0);
+  CheckFloats(c, x);
+  c.Out(c.Op("_npi_isnan", {x}));
+}
+
 void IsInf(Call& c) {
   const bool negative = c.Attr("detect_negative", static_cast<int64_t>(1)) != 0;
   const bool positive = c.Attr("detect_positive", static_cast<int64_t>(1)) != 0;
-  const Value& x = c.in(0);
+  const Value x = NumbersAt(c, 0);
   CheckFloats(c, x);
   if (!negative && !positive) return c.Out(c.Filled(x.shape(), kBool, 0));
   c.Out(c.Op(negative && positive ? "_npi_isinf" : negative ? "_npi_isneginf" : "_npi_isposinf", {x}));
@@ -270,7 +276,7 @@ Rules MakeRules() {
       {"", "ThresholdedRelu", 1, kNewest, ThresholdedRelu, nullptr},
       {"", "Shrink", 9, kNewest, Shrink, nullptr},
       {"", "Clip", 1, kNewest, Clip, nullptr},
-      {"", "IsNaN", 9, kNewest, FloatUnary, "_npi_isnan"},
+      {"", "IsNaN", 9, kNewest, IsNaN, nullptr},
       {"", "IsInf", 10, kNewest, IsInf, nullptr},
       {"", "Not", 1, kNewest, Not, "_npi_logical_not"},
       {"", "BitwiseNot", 18, kNewest, Unary, "_npi_bitwise_not"},

@@ -14,7 +14,9 @@ struct Range {
   double least, most;
 };
 
-Range RangeOf(const Call& c, int dtype) {
+Range RangeOf(const Call& c, int dtype, const SmallType* small) {
+  if (small)
+    return small->is_signed() ? Range{-(1 << (small->bits - 1)) * 1.0, (1 << (small->bits - 1)) - 1.0} : Range{0, (1 << small->bits) - 1.0};
   switch (dtype) {
     case kInt8: return {-128, 127};
     case kUint8: return {0, 255};
@@ -85,9 +87,9 @@ Value ZeroOr0(const Call& c, const Value& zero) { return zero.kind == Value::kNo
 
 }  // namespace
 
-Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype) {
-  const Range range = RangeOf(c, dtype);
-  if (x.dtype() == kFloat32 && IsOneStep(scale, zero, dtype))
+Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype, const SmallType* small) {
+  const Range range = RangeOf(c, dtype, small);
+  if (!small && x.dtype() == kFloat32 && IsOneStep(scale, zero, dtype))
     return c.Op("_integer_quantize", {x, scale, ZeroOr0(c, zero)}, {{"out_type", DTypeName(dtype)}});
   Value y = Unary(c, "around", Div(c, x, scale));  // a division: its reciprocal would round otherwise
   if (!IsZero(zero)) y = Add(c, IsHalf(y.dtype()) ? c.Cast(y, kFloat32) : y, c.Cast(zero, IsHalf(y.dtype()) ? kFloat32 : y.dtype()));
@@ -170,13 +172,20 @@ DynamicResult DynamicQuantized(const Call& c, const Value& x) {
 
 namespace {
 
+Value QuantizedToFloats(const Call& c, const Value& x, const Value& scale, const Value& zero, const SmallType& small, bool saturate) {
+  const Value y = Div(c, x, scale);
+  return SmallFloats(c, IsZero(zero) ? y : Add(c, y, c.Cast(zero, y.dtype())), small, saturate);
+}
+
 void ConvertQuantize(Call& c) {
   const Value& x = c.in(0);
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
-  c.Attr("saturate", int64_t{1});  // of 8-bit floats
+  const bool saturate = c.Attr("saturate", int64_t{1}) != 0;  // of small floats
   const int64_t named = c.Attr("output_dtype", int64_t{0}), precision = c.Attr("precision", int64_t{0});
-  int dtype = c.has(2) ? c.in(2).dtype() : named ? c.DTypeAttr("output_dtype", kUint8) : kUint8;
-  const Value scale = SpreadAlong(c, c.in(1), x.shape(), axis, block), zero = SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block);
+  const SmallType* small = c.has(2) ? c.small(2) : SmallTypeOf(named);
+  const int dtype = c.has(2) ? c.in(2).dtype() : small ? small->dtype : named ? c.DTypeAttr("output_dtype", kUint8) : kUint8;
+  const Value scale = SpreadAlong(c, NumbersAt(c, 1), x.shape(), axis, block),
+              zero = c.has(2) ? SpreadAlong(c, NumbersAt(c, 2), x.shape(), axis, block) : Value();
   Value data = x, by = scale;
   if (!IsFloating(data.dtype())) data = c.Cast(data, by.dtype());
   if (precision) {
@@ -185,15 +194,15 @@ void ConvertQuantize(Call& c) {
   } else if (data.dtype() != by.dtype()) {
     data = c.Cast(data, kFloat32), by = c.Cast(by, kFloat32);
   }
-  c.Out(Quantized(c, data, by, zero, dtype));
+  c.Out(small && small->format ? QuantizedToFloats(c, data, by, zero, *small, saturate) : Quantized(c, data, by, zero, dtype, small));
 }
 
 void ConvertDequantize(Call& c) {
-  const Value& x = c.in(0);
+  const Value x = NumbersAt(c, 0);
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
   const int64_t named = c.Attr("output_dtype", int64_t{0});
-  const Value y =
-      Dequantized(c, x, SpreadAlong(c, c.in(1), x.shape(), axis, block), SpreadAlong(c, OptionalInput(c, 2), x.shape(), axis, block));
+  const Value zero = c.has(2) ? NumbersAt(c, 2) : Value();
+  const Value y = Dequantized(c, x, SpreadAlong(c, NumbersAt(c, 1), x.shape(), axis, block), SpreadAlong(c, zero, x.shape(), axis, block));
   c.Out(named ? c.Cast(y, c.DTypeAttr("output_dtype", kFloat32)) : y);
 }
 
@@ -222,7 +231,22 @@ Value Rows(const Call& c, const Value& v) {
 }
 Value Columns(const Call& c, const Value& v) { return v.kind != Value::kNone && v.size() == 1 ? c.Reshape(v, Shape(0)) : v; }
 
+/* The same of floats of 8 bits, in float32. */
+void MatMulOfSmallFloats(Call& c) {
+  const auto stands_for = [&](int i, Value (*spread)(const Call&, const Value&)) {
+    const Value zero = c.has(i + 2) ? spread(c, NumbersAt(c, i + 2)) : Value();
+    return Dequantized(c, NumbersAt(c, i), c.Cast(spread(c, c.in(i + 1)), kFloat32), zero);
+  };
+  const Value product = c.Op("_npi_matmul", {stands_for(0, Rows), stands_for(3, Columns)});
+  const Value zero = c.has(7) ? Rows(c, NumbersAt(c, 7)) : Value(), scale = c.Cast(Rows(c, c.in(6)), kFloat32);
+  const SmallType* small = c.small(7);
+  c.Out(small && small->format ? QuantizedToFloats(c, product, scale, zero, *small, true)
+                               : Quantized(c, product, scale, zero, c.has(7) ? c.in(7).dtype() : kUint8, small));
+}
+
 void ConvertQLinearMatMul(Call& c) {
+  for (int i : {0, 3, 7})
+    if (c.small(i) && c.small(i)->format) return MatMulOfSmallFloats(c);
   const Value& weight = c.in(3);
   if (weight.known() && weight.ndim() == 2 && c.in(0).ndim() >= 1 && c.in(0).shape()[c.in(0).ndim() - 1] == weight.shape()[0]) {
     LayerForm f;

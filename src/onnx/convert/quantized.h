@@ -12,8 +12,8 @@ namespace onnx {
  * entry of `axis`, or one for each block of `block` entries of it. */
 Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block);
 /* The nearest numbers of `dtype` to x / scale + zero, ties to even ones. scale and zero broadcast;
- * zero may be none. */
-Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype);
+ * zero may be none. `small`: integers of fewer bits in that dtype. */
+Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype, const SmallType* small = nullptr);
 Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero);
 /* sum of (a - a_zero) (b - b_zero) over the last axis of a and the last but one of b, int32. Zeros
  * may be none; that of b is one number or one for each column, that of a one number or one for each

@@ -27,8 +27,7 @@ std::string FloatText(T x) {
   return s;
 }
 
-Value NumbersToStrings(const Call& c) {
-  const Value& x = c.in(0);
+Value NumbersToStrings(const Call& c, const Value& x) {
   c.Known(0);
   std::vector<std::string> strings;
   if (x.dtype() == kFloat64) {
@@ -74,40 +73,47 @@ Value StringsToNumbers(const Call& c, int dtype) {
 }
 
 Value CastTo(const Call& c, int dtype) {
-  const Value& x = c.in(0);
-  if (dtype == kStringType) return x.kind == Value::kStrings ? x : NumbersToStrings(c);
+  const Value x = NumbersAt(c, 0);
+  if (dtype == kStringType) return x.kind == Value::kStrings ? x : NumbersToStrings(c, x);
   return x.kind == Value::kStrings ? StringsToNumbers(c, dtype) : c.Cast(x, dtype);
 }
 
-/* Types of TensorProto.DataType that have no dtype of their own. */
-constexpr int64_t kOnnxString = 8, kOnnxUint4 = 21, kOnnxInt4 = 22, kOnnxUint2 = 25, kOnnxInt2 = 26;
+constexpr int64_t kOnnxString = 8;  // TensorProto.DataType
 
-/* An int8 or uint8 that is to hold integers of 4 or 2 bits: the low ones count. */
-Value LowBits(const Call& c, const Value& x, int64_t type) {
-  const double all = type == kOnnxUint4 || type == kOnnxInt4 ? 15 : 3, sign = (all + 1) / 2;
+/* Bytes that are to hold numbers of fewer bits: the low ones count. */
+Value LowBits(const Call& c, const Value& x, int bits) {
+  const double all = (1 << bits) - 1, sign = (all + 1) / 2;
   const Value low = WithNumber(c, "_npi_bitwise_and_scalar", x, all);
   if (x.dtype() == kUint8) return low;
   return WithNumber(c, "_npi_subtract_scalar", WithNumber(c, "_npi_bitwise_xor_scalar", low, sign), sign);
 }
 
-void Cast(Call& c) {
-  c.Ignore("saturate");    // of types of 8 bits, which are refused
-  c.Ignore("round_mode");  // the same
-  const int64_t to = c.Attr("to", static_cast<int64_t>(0));
-  const Value y = CastTo(c, to == kOnnxString ? kStringType : c.DTypeAttr("to", kDTypeUnknown));
-  const bool few_bits = to == kOnnxUint4 || to == kOnnxInt4 || to == kOnnxUint2 || to == kOnnxInt2;
-  c.Out(few_bits ? LowBits(c, y, to) : y);
+/* `small`: what is stored in bytes of that dtype; null: another type. */
+void CastAs(Call& c, int dtype, const SmallType* small) {
+  const bool saturate = c.Attr("saturate", int64_t{1}) != 0;
+  const std::string round_mode = c.Attr("round_mode", "up");
+  if (!small) return c.Out(CastTo(c, dtype));
+  if (!small->format) return c.Out(LowBits(c, CastTo(c, dtype), small->bits));
+  const Value x = c.in(0).kind == Value::kStrings ? CastTo(c, kFloat64) : NumbersAt(c, 0);
+  c.Out(SmallFloats(c, x, *small, saturate, round_mode));
 }
 
-void CastLike(Call& c) {
-  c.Ignore("saturate");
-  c.Ignore("round_mode");
-  c.Out(CastTo(c, c.in(1).dtype()));
+void Cast(Call& c) {
+  const int64_t to = c.Attr("to", static_cast<int64_t>(0));
+  const SmallType* small = SmallTypeOf(to);
+  CastAs(c, to == kOnnxString ? kStringType : small ? small->dtype : c.DTypeAttr("to", kDTypeUnknown), small);
 }
+
+void CastLike(Call& c) { CastAs(c, c.in(1).dtype(), c.small(1)); }
 
 void BitCast(Call& c) {
-  const int dtype = c.DTypeAttr("to", kDTypeUnknown);
+  const SmallType *small = SmallTypeOf(c.Attr("to", int64_t{0})), *from = c.small(0);
+  const int dtype = small ? small->dtype : c.DTypeAttr("to", kDTypeUnknown);
   const Value& x = c.in(0);
+  if (small && from && small->bits == from->bits && small->bits < 8)  // signs reach into the other bits of a byte
+    return c.Out(LowBits(c, c.Cast(x, dtype), small->bits));
+  if ((small && small->bits < 8) || (from && from->bits < 8))
+    c.Refuse("to is " + std::string(OnnxTypeName(c.Attr("to", int64_t{0}))) + "; accepted: types of as many bits");
   if (DTypeSize(dtype) != DTypeSize(x.dtype()))
     c.Refuse(std::string("to=") + DTypeName(dtype) + " of " + DTypeName(x.dtype()) + "; accepted: types of as many bits");
   if (dtype == x.dtype()) return c.Out(x);

@@ -125,16 +125,17 @@ Programs::Request RequestFor(const KernelArgs& args, const Choice::Branch& branc
 }
 
 /* `which`: the number of the run; by it weights that stay the same are packed once. */
-void SetInputs(const KernelArgs& args, const Choice::Branch& branch, const GraphRun& run, size_t which) {
+void SetInputs(const KernelArgs& args, const Choice::Branch& branch, const GraphRun& run, size_t which, HeldWeights* weights) {
   const std::vector<char> changed = ChangedSince(args, which);
   for (size_t i = 0; i < run.inputs.size(); ++i) {
     const int at = branch.from[run.inputs[i]];
+    if (!run.run->Asks(static_cast<int>(i))) weights->Stay(args.in[at].dptr);
     run.run->SetInput(static_cast<int>(i), args.in[at].dptr, changed[at] || branch.graph.mutated[run.inputs[i]]);
   }
 }
 
 /* 0 or 1. */
-int Decide(const Choice& c, const KernelArgs& args) {
+int Decide(const Choice& c, const KernelArgs& args, HeldWeights* weights) {
   if (!c.has_condition) {
     int64_t taken = 0;
     ReadNumber(args, args.in[0].dptr, &taken, sizeof taken);
@@ -153,7 +154,7 @@ int Decide(const Choice& c, const KernelArgs& args) {
   const auto run = RunOf(args, 2, [&] { return c.condition.programs->Take(c.condition.graph, RequestFor(args, c.condition)); });
   void* truth = args.workspace(64);
   RunScope scope(*run, args);
-  SetInputs(args, c.condition, *run, 2);
+  SetInputs(args, c.condition, *run, 2, weights);
   run->run->SetOutput(0, truth);
   run->run->Run(-1);
   return ReadTruth(args, truth, type[0]) ? 0 : 1;
@@ -162,7 +163,8 @@ int Decide(const Choice& c, const KernelArgs& args) {
 void RunChoice(const Choice& c, KernelArgs& args) {
   if (args.state && !*args.state) *args.state = std::make_shared<KeptRuns>();
   NoteChanges(args, ChangedInputs(args), 3);
-  const int taken = Decide(c, args);
+  HeldWeights weights(&args);
+  const int taken = Decide(c, args, &weights);
   if (c.has_condition && args.req[c.taken_output()] != OpReq::kNull) WriteInt64(args, taken, args.out[c.taken_output()].dptr);
   for (int k = 0; k < c.branches[1 - taken].graph.num_kept(); ++k) {  // of the other branch
     const int o = c.kept(1 - taken, k);
@@ -179,7 +181,7 @@ void RunChoice(const Choice& c, KernelArgs& args) {
   if (!any) return;
   const auto run = RunOf(args, taken, [&] { return branch.programs->Take(branch.graph, request); });
   RunScope scope(*run, args);
-  SetInputs(args, branch, *run, static_cast<size_t>(taken));
+  SetInputs(args, branch, *run, static_cast<size_t>(taken), &weights);
   for (size_t r = 0; r < run->outputs.size(); ++r)
     run->run->SetOutput(static_cast<int>(r), args.out[c.output_of(taken, run->outputs[r])].dptr);
   run->run->Run(-1);

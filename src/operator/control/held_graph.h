@@ -9,6 +9,7 @@
 #ifndef MXNET_OPERATOR_CONTROL_HELD_GRAPH_H_
 #define MXNET_OPERATOR_CONTROL_HELD_GRAPH_H_
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -109,6 +110,37 @@ KeepsCallStates CallStatesIn() {
           [](const Attrs& attrs) { return attrs.param ? attrs.get<Param>().calls : nullptr; },
           []() -> std::shared_ptr<CallScope> { return std::make_shared<KeptRuns>(); }};
 }
+
+/*
+ * What the graphs of a node are told of weights, while the node's kernel runs: that those which
+ * somebody in the node reads as they lie are there, and stay.
+ */
+class HeldWeights final : public PlanWeights {
+ public:
+  explicit HeldWeights(KernelArgs* args) : args_(args), outer_(args->plan_weights) {
+    if (outer_) args_->plan_weights = this;
+  }
+  ~HeldWeights() { args_->plan_weights = outer_; }
+  HeldWeights(const HeldWeights&) = delete;
+  HeldWeights& operator=(const HeldWeights&) = delete;
+  /* An input of the node that is read without asking. */
+  void Stay(const void* weights) {
+    if (!outer_ || Stays(weights)) return;
+    stay_.push_back(weights);
+    outer_->Need(weights);
+  }
+  void Need(const void* weights) override { outer_->Need(weights); }
+  void Done(const void* weights) override {
+    if (!Stays(weights)) outer_->Done(weights);
+  }
+  uint64_t Identity(const void* weights) override { return outer_->Identity(weights); }
+
+ private:
+  bool Stays(const void* weights) const { return std::find(stay_.begin(), stay_.end(), weights) != stay_.end(); }
+  KernelArgs* const args_;
+  PlanWeights* const outer_;
+  std::vector<const void*> stay_;
+};
 
 /* Begin and End of a run around a scope. */
 class RunScope {

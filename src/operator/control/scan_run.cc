@@ -31,7 +31,7 @@ struct StatePlace {
 
 class Loop {
  public:
-  Loop(const Scan& scan, KernelArgs& args) : s_(scan), a_(args) {}
+  Loop(const Scan& scan, KernelArgs& args) : s_(scan), a_(args), weights_(&args) {}
 
   void Run() {
     rows_ = Rows();
@@ -97,6 +97,7 @@ class Loop {
       StatePlace& p = states_[j];
       const TBlob& initial = a_.in[s_.state_at[j]];
       p.initial = static_cast<char*>(initial.dptr);
+      weights_.Stay(initial.dptr);
       p.bytes = initial.Bytes();
       const int last = s_.num_stacks + j;
       p.last = Wanted(last) ? Out(last) : nullptr;
@@ -151,9 +152,11 @@ class Loop {
 
   // ---- steps
 
-  void SetConstants(const GraphRun& run, const std::vector<Source>& sources) const {
+  void SetConstants(const GraphRun& run, const std::vector<Source>& sources) {
     for (size_t i = 0; i < run.inputs.size(); ++i) {
       const Source& source = sources[run.inputs[i]];
+      // slices of data and states lie elsewhere than what is asked for
+      if (source.kind != Source::kConstant || !run.run->Asks(static_cast<int>(i))) weights_.Stay(a_.in[s_.input_of(source)].dptr);
       if (source.kind == Source::kConstant)
         run.run->SetInput(static_cast<int>(i), a_.in[s_.input_of(source)].dptr, changed_[s_.input_of(source)]);
     }
@@ -204,6 +207,7 @@ class Loop {
   int64_t For(const GraphRun& body) {
     steps_ = rows_;
     if (s_.length_at >= 0) {
+      weights_.Stay(a_.in[s_.length_at].dptr);
       ReadNumber(a_, a_.in[s_.length_at].dptr, &steps_, sizeof steps_);
       MXNET_CHECK_KIND(steps_ >= 0 && steps_ <= rows_, Value)
           << "[" << a_.attrs->op->name << "] the number of steps is " << steps_ << "; accepted: 0 to " << rows_;
@@ -266,6 +270,7 @@ class Loop {
 
   const Scan& s_;
   KernelArgs& a_;
+  HeldWeights weights_;
   int64_t rows_ = 0, steps_ = 0;
   std::vector<StatePlace> states_;
   std::vector<Moving> moving_in_, moving_out_;

@@ -29,6 +29,8 @@ class SubgraphRun {
   /* Before the first Run of a kernel's call, which `around` is: memory for what is internal, and
    * random numbers, come from there. */
   virtual void Begin(const KernelArgs& around) = 0;
+  /* Does whoever reads that input say so before (KernelArgs::NeedWeights)? */
+  virtual bool Asks(int input) const = 0;
   /* `changed`: the array may hold something else than in the run before. */
   virtual void SetInput(int input, void* at, bool changed) = 0;
   virtual void SetOutput(int output, void* at) = 0;

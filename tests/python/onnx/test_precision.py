@@ -111,6 +111,42 @@ def test_layers_in_integers_behind_layers_in_floats(tmp_path):
     np.testing.assert_allclose(low, exact, atol=0.03 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize("rounds", [3, None])
+def test_loops_and_branches_are_operators_of_the_plan(tmp_path, rounds):
+    """A Loop of a fixed number of rounds, or one that its body ends, with an If in it."""
+    rng = np.random.RandomState(5)
+    value, f, b = helper.make_tensor_value_info, TensorProto.FLOAT, TensorProto.BOOL
+    constants = {"w": (rng.randn(64, 64) / 8).astype("float32"), "v": (rng.randn(64, 64) / 8).astype("float32"),
+                 "c": rng.randn(64).astype("float32"), "k": np.int64(3), "nothing": np.float32(0)}
+    branch = lambda weight: helper.make_graph([helper.make_node("MatMul", ["s", weight], [weight + "m"]),
+                                               helper.make_node("Add", [weight + "m", "c"], [weight + "a"])], weight, [],
+                                              [value(weight + "a", f, None)])
+    nodes = [helper.make_node("ReduceSum", ["s"], ["total"], keepdims=0), helper.make_node("Greater", ["total", "nothing"], ["which"]),
+             helper.make_node("If", ["which"], ["h"], then_branch=branch("w"), else_branch=branch("v")),
+             helper.make_node("Tanh", ["h"], ["n"]),
+             helper.make_node("Identity", ["on"], ["o"]) if rounds else helper.make_node("Less", ["i", "k"], ["o"])]
+    body = helper.make_graph(nodes, "body", [value("i", TensorProto.INT64, []), value("on", b, []), value("s", f, None)],
+                             [value("o", b, []), value("n", f, None), value("h", f, None)])
+    graph = [helper.make_node("MatMul", ["x", "w"], ["y"]),
+             helper.make_node("Loop", ["k" if rounds else "", "", "y"], ["last", "rows"], body=body)]
+    if not rounds:
+        body.output.pop()
+        graph[1].output.pop()
+    loop = helper.make_node("Loop", list(graph[1].input), list(graph[1].output), body=body)
+    path = _save(tmp_path / "m.onnx", [graph[0], loop], [value("x", f, ["n", 64])], [value(o, f, None) for o in loop.output], constants)
+    exact, low = mx.onnx.load(path), mx.onnx.load(path, precision="bfloat16")
+    for rows in (4, 1, 4):
+        x = rng.randn(rows, 64).astype("float32")
+        want, got = exact.run({"x": x}), low.run({"x": x})
+        for name, a in want.items():
+            a, g = a.asnumpy(), got[name].asnumpy()
+            assert g.dtype == np.float32
+            np.testing.assert_allclose(g, a, atol=0.05)
+            assert low.precision is None or not np.array_equal(a, g)
+    for model in (exact, low):
+        assert "on arrays" not in model.explain()
+
+
 MEMORY = r"""
 model = mx.onnx.load(sys.argv[1], precision="bfloat16")
 x = np.ones((96, 1024), "float32")

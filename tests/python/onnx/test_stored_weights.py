@@ -64,6 +64,42 @@ def test_memory_is_one_copy_of_the_weights(tmp_path):
     assert 70 < one < 130 and several < one + 20
 
 
+LOOP_MEMORY = r"""
+model = mx.onnx.load(sys.argv[1])
+x = np.ones((64, 1024), "float32")
+next(iter(model.run({"x": x}).values())).asnumpy()
+print(resident("VmRSS") - before)
+assert "on arrays" not in model.explain()
+"""
+
+
+def test_memory_of_weights_in_the_body_of_a_loop_is_one_copy(tmp_path):
+    """48 MiB that the body's layers pack; and one of them that something else reads as it lies."""
+    path = str(tmp_path / "m.onnx")
+    weights = _model(path, 12)
+    inside = onnx.load(path).graph
+    value = helper.make_tensor_value_info
+    extra = [helper.make_node("Gather", ["w0", "i"], ["row"]), helper.make_node("Add", ["t11", "row"], ["next"]),
+             helper.make_node("Identity", ["c"], ["c2"])]
+    body = helper.make_graph(list(inside.node) + extra, "body",
+                             [value("i", TensorProto.INT64, []), value("c", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, None)],
+                             [value("c2", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, None)], inside.initializer)
+    body.input[2].name = body.node[0].input[0] = "s"
+    loop = helper.make_node("Loop", ["k", "", "x"], ["y"], body=body)
+    graph = helper.make_graph([loop], "g", inside.input, [value("y", TensorProto.FLOAT, ["n", 1024])],
+                              [numpy_helper.from_array(np.int64(3), "k")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    x = np.random.RandomState(1).randn(2, 1024).astype("float32")
+    want = x
+    for i in range(3):
+        want = _expected(want, weights) + weights[0][i]
+    model = mx.onnx.load(path)
+    for _ in range(2):
+        np.testing.assert_allclose(_answer(model, x), want, rtol=1e-4, atol=1e-4)
+    taken, = figures(path, LOOP_MEMORY)
+    assert taken < 48 + 4 + 24
+
+
 def _integer_model(path, layers, size, seed=0):
     """uint8 weights with a zero point, as onnxruntime's dynamic quantizer writes them."""
     rng = np.random.RandomState(seed)
