@@ -141,16 +141,21 @@ TEST_P(Stores, WrongArgumentsSaySoAndChangeNothing) {
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
 
-TEST_P(Stores, ArraysOfColumnsAreRefused) {
+/* Stores of one process keep csr values for pulls; nothing is pushed to them, and none is pushed. */
+TEST_P(Stores, ArraysOfColumnsAreKeptAndNotPushed) {
   NDArray w = Filled({1, 2}).Reshape({1, 2}), out = Filled({0, 0}).Reshape({1, 2});
-  NDArray csr = NDArray::Make(TensorType({1, 2}, kFloat32, StorageType::kCSR), Context::CPU());
-  EXPECT_NE(ErrorOf([&] { kv->Init({1}, {&csr}); }).find("init of key 1 got a csr array; accepted: default and row_sparse"),
-            std::string::npos);
-  kv->Init({1}, {&w});
-  EXPECT_NE(ErrorOf([&] { kv->Push({1, 1}, {&w, &csr}); }).find("push of key 1 got a csr array"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { kv->Pull({1}, {&csr}); }).find("pull of key 1 got a csr array"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { kv->PushPull({1}, {&w}, {1}, {&csr}); }).find("pushpull of key 1 got a csr array"), std::string::npos);
-  kv->Pull({1}, {&out});
+  const TensorType type({1, 2}, kFloat32, StorageType::kCSR);
+  NDArray csr = NDArray::Make(type, Context::CPU()), got = NDArray::Make(type, Context::CPU());
+  CopyFromTo(w, csr);
+  kv->Init({1, 2}, {&csr, &w});
+  kv->Pull({1}, {&got});
+  CopyFromTo(got, out);
+  EXPECT_EQ(Read(out), Values({1, 2}));
+  EXPECT_NE(ErrorOf([&] { kv->Push({1}, {&w}); }).find("push to key 1, whose value is csr"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { kv->Push({2, 2}, {&w, &csr}); }).find("push to key 2 got a csr array"), std::string::npos);
+  kv->Pull({2}, {&got});
+  out = Filled({0, 0}).Reshape({1, 2});
+  CopyFromTo(got, out);
   EXPECT_EQ(Read(out), Values({1, 2}));
 }
 

@@ -1,5 +1,6 @@
-"""Floats of 8 and 4 bits, and integers of 4 and 2 bits, which are bytes in this library. onnx's
-node tests (test_node_tests.py) have casts and quantization one by one."""
+"""Floats of 8 and 4 bits (_to_small_float, _from_small_float), and integers of 4 and 2 bits, which
+are bytes in this library. onnx's node tests (test_node_tests.py) have casts and quantization one by
+one."""
 import ml_dtypes
 import numpy as np
 import pytest

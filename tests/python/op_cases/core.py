@@ -12,6 +12,7 @@ COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_
                      **{"_integer_" + name: "test_import_integers.py"
                         for name in ("convolution", "dense", "matmul", "quantize", "dequantize",
                                      "quantize_dynamic", "pair", "table", "mean")},
+                     "_to_small_float": "test_import_small_types.py", "_from_small_float": "test_import_small_types.py",
                      "_fused_pointwise": "test_pointwise_passes.py",
                      "_fused_attention": "test_attention_passes.py",
                      "_cached_attention": "test_caches_in_place.py", "_cache_append": "test_caches_in_place.py",

@@ -1,7 +1,6 @@
 // Convolutions pad for themselves: exporters of nets whose padding depends on the image's size
 // write zeros around it in front of each, which copies it. Behind that, other passes see that a
 // depthwise convolution is one of the usual kind.
-#include <sstream>
 #include <vector>
 
 #include "executor/passes/core/passes.h"
@@ -41,17 +40,8 @@ int FoldPadding(PassGraph* g, PassContext*) {
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr&) -> NodePtr {
     if (!folds(n)) return n;
-    AttrDict dict = n->attrs->dict;
-    std::ostringstream pad;
-    pad << JointOf(*n);
-    dict["pad"] = pad.str();
-    auto made = std::make_shared<Node>();
-    made->name = n->name;
-    made->attrs = MakeAttrs(n->op(), std::move(dict));
-    made->inputs = n->inputs;
-    made->inputs[0] = n->inputs[0].node->inputs[0];
     ++folded;
-    return made;
+    return MakePadded(*n, n->inputs[0].node->inputs[0], JointOf(*n));
   });
   return folded;
 }

@@ -2,10 +2,12 @@
 #include "operator/nn/convolution/convolution.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
+#include "operator/nodes/padding.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
@@ -273,4 +275,18 @@ ConvDims DimsOf(const DeconvolutionParam& p, const Shape& data, const Shape& out
 }
 
 }  // namespace nn
+
+NodePtr MakePadded(const Node& convolution, const NodeEntry& data, const Shape& pad) {
+  std::ostringstream text;
+  text << pad;
+  AttrDict dict = convolution.attrs->dict;
+  dict["pad"] = text.str();
+  auto made = std::make_shared<Node>();
+  made->name = convolution.name;
+  made->attrs = MakeAttrs(convolution.op(), std::move(dict));
+  made->inputs = convolution.inputs;
+  made->inputs[0] = data;
+  return made;
+}
+
 }  // namespace mxnet
