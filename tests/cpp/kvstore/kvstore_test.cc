@@ -141,7 +141,7 @@ TEST_P(Stores, WrongArgumentsSaySoAndChangeNothing) {
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
 
-/* Stores of one process keep csr values for pulls. Nothing is pushed to these, and no csr array is. */
+/* Stores of one process keep csr values for pulls. Nothing is pushed to these. */
 TEST_P(Stores, ArraysOfColumnsAreKeptAndNotPushed) {
   NDArray w = Filled({1, 2}).Reshape({1, 2}), out = Filled({0, 0}).Reshape({1, 2});
   const TensorType type({1, 2}, kFloat32, StorageType::kCSR);
