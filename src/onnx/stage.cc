@@ -112,9 +112,11 @@ const Value* StageBuilder::Find(const std::string& name) {
     return &(values_[name] = builder_.Widened(*constant, name));
   }
   const Value& v = given->second;
-  if (v.kind == Value::kStrings || (pending_->is_part && pending_->fixed.count(name) && v.known() && IsSmall(v))) demanded_.insert(name);
+  // In a part, contents that are too many to be compared may be others at the next call.
+  const bool fixed = v.kind == Value::kTensor && v.known() && pending_->fixed.count(name) && (!pending_->is_part || IsSmall(v));
+  if (v.kind == Value::kStrings || (pending_->is_part && fixed)) demanded_.insert(name);
   if (v.kind == Value::kNone || v.kind == Value::kStrings ||
-      (v.kind == Value::kTensor && v.known() && (demanded_.count(name) || pending_->fixed.count(name))))
+      (v.kind == Value::kTensor && v.known() && (fixed || demanded_.count(name))))
     return &(values_[name] = builder_.Widened(Kept(v), name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
