@@ -24,9 +24,8 @@ class Reducer {
     DFSVisit(symbol_.outputs, [this](const NodePtr& n) { n->is_variable() ? Variable(n) : Operator(n); });
     Symbol s;
     // What leaves the graph is float32, as in 1.9.1: callers need not know of the 16 bits inside.
-    for (size_t i = 0; i < symbol_.outputs.size(); ++i) {
-      const NodeEntry& e = symbol_.outputs[i];
-      s.outputs.push_back(Cast(Renewed(e), !r_.outputs.empty() ? r_.outputs[i] : r_.graphs_as_given ? GivenDType(e) : int{kFloat32}));
+    for (const NodeEntry& e : symbol_.outputs) {
+      s.outputs.push_back(Cast(Renewed(e), r_.graphs_as_given ? GivenDType(e) : int{kFloat32}));
     }
     return s;
   }
@@ -163,8 +162,39 @@ class Reducer {
   }
   int GivenDType(const NodeEntry& e) const { return given_.at(e.node.get())[e.index]; }
 
+  /* As the operator wants them; `free`: those that may be cast. */
+  void CastInputs(const Node& n, const std::vector<int>& mutated, const std::vector<int>& free, std::vector<NodeEntry>* given) {
+    std::vector<NodeEntry>& inputs = *given;
+    if (r_.graphs_as_given && !n.attrs->subgraphs.empty()) {
+      for (int i : free) inputs[i] = Cast(inputs[i], GivenDType(n.inputs[i]));
+      return;
+    }
+    auto cast_all = [&](int dtype) {
+      for (int i : free) inputs[i] = Cast(inputs[i], dtype);
+    };
+    auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
+    Kind kind = KindOf(n);
+    if (kind == Kind::kAny && HoldsFull(n)) kind = Kind::kFull;
+    if (kind == Kind::kAny && !free.empty() && Infer(n, inputs).empty())
+      kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
+    if (kind == Kind::kLow) {
+      const auto types = LowTypes(n);
+      for (int i : free) inputs[i] = Cast(inputs[i], types[i]);
+    } else if (kind == Kind::kFull) {
+      cast_all(kFloat32);
+    } else if (kind == Kind::kWidest && mixed()) {
+      if (free.size() == inputs.size()) {
+        NodePtr cast = graph_ops::CastToWidest(inputs, n.name + "_amp_multicast");
+        dtypes_[cast.get()].assign(inputs.size(), kFloat32);  // mixed: one of them is
+        for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = NodeEntry{cast, static_cast<uint32_t>(i), 0};
+      } else {
+        cast_all(kFloat32);
+      }
+    }
+  }
+
   void Operator(const NodePtr& n) {
-    InferGiven(*n);
+    if (r_.graphs_as_given) InferGiven(*n);
     const auto mutated = n->op()->MutateInputs(*n->attrs);
     std::vector<NodeEntry> inputs;
     std::vector<int> free;  // inputs that may be cast
@@ -173,34 +203,7 @@ class Reducer {
       if (!std::count(mutated.begin(), mutated.end(), static_cast<int>(i)) && Castable(DType(inputs[i])))
         free.push_back(static_cast<int>(i));
     }
-    auto cast_all = [&](int dtype) {
-      for (int i : free) inputs[i] = Cast(inputs[i], dtype);
-    };
-    auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
-    Kind kind = KindOf(*n);
-    const bool as_given = r_.graphs_as_given && !n->attrs->subgraphs.empty();
-    if (as_given)
-      for (int i : free) inputs[i] = Cast(inputs[i], GivenDType(n->inputs[i]));
-    else if (kind == Kind::kAny && HoldsFull(*n))
-      kind = Kind::kFull;
-    if (!as_given && kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
-      kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
-    if (as_given) {
-      // done
-    } else if (kind == Kind::kLow) {
-      const auto types = LowTypes(*n);
-      for (int i : free) inputs[i] = Cast(inputs[i], types[i]);
-    } else if (kind == Kind::kFull) {
-      cast_all(kFloat32);
-    } else if (kind == Kind::kWidest && mixed()) {
-      if (free.size() == inputs.size()) {
-        NodePtr cast = graph_ops::CastToWidest(inputs, n->name + "_amp_multicast");
-        dtypes_[cast.get()].assign(inputs.size(), kFloat32);  // mixed: one of them is
-        for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = NodeEntry{cast, static_cast<uint32_t>(i), 0};
-      } else {
-        cast_all(kFloat32);
-      }
-    }
+    CastInputs(*n, mutated, free, &inputs);
     NodePtr to = n;
     bool changed = false;
     for (size_t i = 0; i < inputs.size(); ++i)

@@ -17,17 +17,12 @@ bool Is(const NodeProto& n, const char* op) { return n.op == op && n.domain.empt
 bool IsStep(const NodeProto& n, const char* op) { return n.op == op && (n.domain.empty() || n.domain == "com.microsoft"); }
 std::string InputOf(const NodeProto& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : ""; }
 
-const Attribute* Find(const NodeProto& n, const char* name) {
-  for (const Attribute& a : n.attributes)
-    if (a.name == name) return &a;
-  return nullptr;
-}
 int64_t IntOf(const NodeProto& n, const char* name, int64_t otherwise) {
-  const Attribute* a = Find(n, name);
+  const Attribute* a = n.Find(name);
   return a ? a->i : otherwise;
 }
 float FloatOf(const NodeProto& n, const char* name, float otherwise) {
-  const Attribute* a = Find(n, name);
+  const Attribute* a = n.Find(name);
   return a ? a->f : otherwise;
 }
 
@@ -141,12 +136,12 @@ class Rewriter {
     const std::string zero = InputOf(step, 2);
     for (const SmallType* small : step.small)
       if (small && (small->format || step.op == "QuantizeLinear")) return false;  // floats; other limits than those of bytes
-    return scale && scale->dtype() == kFloat32 && (zero.empty() || NumberNamed(zero)) && !Find(step, "output_dtype");
+    return scale && scale->dtype() == kFloat32 && (zero.empty() || NumberNamed(zero)) && !step.Find("output_dtype");
   }
   /* What a name is the DequantizeLinear of; `each`: scales may be many. */
   bool Dequantizes(const std::string& name, Quantity* q, bool each = false) const {
     const NodeProto* n = MakerOf(name);
-    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || Find(*n, "output_dtype"))
+    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || n->Find("output_dtype"))
       return false;
     for (const SmallType* small : n->small)
       if (small && small->format) return false;
@@ -203,7 +198,7 @@ class Rewriter {
   bool TakeStep(Group* g) const {
     size_t at;
     const NodeProto* n = OnlyReader(g->result, &at);
-    if (!n || !IsStep(*n, "QuantizeLinear") || InputOf(*n, 0) != g->result || !OneScale(*n) || Find(*n, "precision")) return false;
+    if (!n || !IsStep(*n, "QuantizeLinear") || InputOf(*n, 0) != g->result || !OneScale(*n) || n->Find("precision")) return false;
     g->out = {n->outputs[0], n->inputs[1], InputOf(*n, 2)};
     g->result = n->outputs[0];
     g->nodes.push_back(at);
@@ -373,7 +368,7 @@ class Rewriter {
     const auto it = groups_.find(layer.numbers);
     if (it == groups_.end() || layer.numbers == other.numbers) return false;
     NodeProto& n = *it->second.first;
-    if (n.op != "Conv" || n.inputs.size() != 9 || Find(n, "low") || Find(n, "high") || !SameSteps({"", n.inputs[7], n.inputs[8]}, layer))
+    if (n.op != "Conv" || n.inputs.size() != 9 || n.Find("low") || n.Find("high") || !SameSteps({"", n.inputs[7], n.inputs[8]}, layer))
       return false;
     const NodeProto& sum = graph_.nodes[g.nodes[0]];
     const NodeProto* reader = MakerOf(MakerOf(sum.inputs[0])->inputs[0] == layer.numbers ? sum.inputs[0] : sum.inputs[1]);
@@ -414,7 +409,7 @@ class Rewriter {
     const auto layer = groups_.find(x.numbers);  // which only this reads: it is rounded twice
     if (layer != groups_.end() && ReadOnce(x.numbers) && ReadOnce(reader.outputs[0])) {
       NodeProto& n = *layer->second.first;
-      if (n.op == "Conv" && n.inputs.size() == 9 && !Find(n, "high") && FloatOf(n, "low", 0) == 0) {
+      if (n.op == "Conv" && n.inputs.size() == 9 && !n.Find("high") && FloatOf(n, "low", 0) == 0) {
         n.inputs.insert(n.inputs.end(), {"", "", "", n.inputs[7], n.inputs[8]});
         n.inputs[7] = out.scale, n.inputs[8] = out.zero;
         return x.numbers;

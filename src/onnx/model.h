@@ -91,6 +91,12 @@ struct NodeProto {
   bool of_stage = false;                // made for one stage: another node may have its address later
   /* Its name, or its first output where it has none. */
   const std::string& label() const { return !name.empty() || outputs.empty() ? name : outputs[0]; }
+  /* Null when it is not there. */
+  const Attribute* Find(const char* attribute) const {
+    for (const Attribute& a : attributes)
+      if (a.name == attribute) return &a;
+    return nullptr;
+  }
 };
 
 /* A dimension: a number, or a name that any number may be given for (-1). */

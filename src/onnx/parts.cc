@@ -23,11 +23,6 @@ void Drop(const Pending& pending, Env* env) {
     it = reads(pending.needed, it->first) || reads(pending.after, it->first) ? std::next(it) : env->erase(it);
 }
 
-void SortUnique(std::vector<std::string>* names) {
-  std::sort(names->begin(), names->end());
-  names->erase(std::unique(names->begin(), names->end()), names->end());
-}
-
 /* Everything that a plan of the graph depends on, but for types and names; empty: nodes hold graphs
  * of their own. */
 std::string TextOf(const Symbol& symbol) {
@@ -120,7 +115,7 @@ std::shared_ptr<Parts> StageBuilder::MakeParts() const {
       levels.Add(n, anew_.count(n) > 0);
   }
   auto parts = std::make_shared<Parts>();
-  std::vector<std::string> after(results.begin(), results.end());
+  std::set<std::string> after = results;
   for (size_t level = levels.nodes().size(); level-- > 0;) {
     if (levels.nodes()[level].empty()) continue;
     parts->list.emplace_front();
@@ -130,15 +125,14 @@ std::shared_ptr<Parts> StageBuilder::MakeParts() const {
     part.pending.is_part = true;
     part.pending.fixed = fixed;
     part.pending.known = known;
-    part.pending.after = after;
-    std::set<std::string> own;
+    part.pending.after.assign(after.begin(), after.end());
+    std::set<std::string> own, needed;
     for (const NodeProto* n : part.pending.nodes) own.insert(n->outputs.begin(), n->outputs.end());
     for (const NodeProto* n : part.pending.nodes)
       for (const std::string& name : n->inputs)
-        if (!is_constant(name) && !own.count(name)) part.pending.needed.push_back(name);
-    SortUnique(&part.pending.needed);
-    after.insert(after.end(), part.pending.needed.begin(), part.pending.needed.end());
-    SortUnique(&after);
+        if (!is_constant(name) && !own.count(name)) needed.insert(name);
+    part.pending.needed.assign(needed.begin(), needed.end());
+    after.insert(needed.begin(), needed.end());
   }
   return parts->list.size() * kNodesOfPart <= nodes.size() ? parts : nullptr;
 }

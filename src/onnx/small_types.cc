@@ -30,13 +30,8 @@ bool Reads(const NodeProto& n) {
   return IsOneOf(n, ops) || (n.domain == "com.microsoft" && (n.op == "QuantizeLinear" || n.op == "DequantizeLinear"));
 }
 
-const Attribute* Find(const NodeProto& n, const char* name) {
-  for (const Attribute& a : n.attributes)
-    if (a.name == name) return &a;
-  return nullptr;
-}
 const SmallType* TypeIn(const NodeProto& n, const char* name) {
-  const Attribute* a = Find(n, name);
+  const Attribute* a = n.Find(name);
   return a ? SmallTypeOf(a->i) : nullptr;
 }
 
@@ -102,8 +97,8 @@ class SmallTypes {
     if (n.op == "QLinearMatMul") return At(n, 7);
     if (n.op == "QuantizeLinear") return n.inputs.size() > 2 && !n.inputs[2].empty() ? At(n, 2) : TypeIn(n, "output_dtype");
     if (n.op != "Constant" && n.op != "ConstantOfShape") return nullptr;
-    const Attribute* a = Find(n, "value");
-    if (!a) a = Find(n, "sparse_value");
+    const Attribute* a = n.Find("value");
+    if (!a) a = n.Find("sparse_value");
     return a && a->tensor ? a->tensor->small : nullptr;
   }
 

@@ -106,8 +106,10 @@ const Value* StageBuilder::Find(const std::string& name) {
   const auto given = env_.find(name);
   if (given == env_.end()) {
     const Value* constant = session_->ConstantNamed(name);
-    const auto before = constant || !pending_->known ? Env::const_iterator() : pending_->known->find(name);
-    if (!constant && pending_->known && before != pending_->known->end()) constant = &before->second;
+    if (!constant && pending_->known) {
+      const auto before = pending_->known->find(name);
+      if (before != pending_->known->end()) constant = &before->second;
+    }
     if (!constant || !builder_.Widens(*constant)) return constant;
     return &(values_[name] = builder_.Widened(*constant, name));
   }
@@ -115,8 +117,7 @@ const Value* StageBuilder::Find(const std::string& name) {
   // In a part, contents that are too many to be compared may be others at the next call.
   const bool fixed = v.kind == Value::kTensor && v.known() && pending_->fixed.count(name) && (!pending_->is_part || IsSmall(v));
   if (v.kind == Value::kStrings || (pending_->is_part && fixed)) demanded_.insert(name);
-  if (v.kind == Value::kNone || v.kind == Value::kStrings ||
-      (v.kind == Value::kTensor && v.known() && (fixed || demanded_.count(name))))
+  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && v.known() && (fixed || demanded_.count(name))))
     return &(values_[name] = builder_.Widened(Kept(v), name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
@@ -279,11 +280,7 @@ Slot StageBuilder::SlotOf(const Value& value) {
 void StageBuilder::Collect() {
   std::vector<const NodeProto*> after = rest_;
   after.insert(after.end(), stage_->host.begin(), stage_->host.end());
-  std::vector<std::string> wanted = runner_->Needed(after);
-  wanted.insert(wanted.end(), pending_->after.begin(), pending_->after.end());
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-  for (const std::string& name : wanted) {
+  for (const std::string& name : runner_->Needed(after, pending_->after)) {
     if (env_.count(name) || later_.count(name)) continue;
     const auto it = values_.find(name);
     if (it == values_.end()) continue;
@@ -404,8 +401,8 @@ Runner::Runner(Session* session, const GraphProto* graph) : session_(session), g
   root_.needed = Needed(root_.nodes);
 }
 
-std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nodes) const {
-  std::set<std::string> names;
+std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nodes, const std::vector<std::string>& more) const {
+  std::set<std::string> names(more.begin(), more.end());
   for (const NodeProto* n : nodes)
     for (const auto* list : {&n->inputs, &n->captured}) names.insert(list->begin(), list->end());
   for (const ValueInfo& v : graph_->outputs) names.insert(v.name);

@@ -115,7 +115,8 @@ class Runner {
   void RunNode(const NodeProto& node, Env* env);
   bool IsModel() const { return graph_ == &session_->model().graph; }  // not a body of a node
   int DeclaredType(const std::string& name) const;
-  std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes) const;
+  /* Names that the nodes and the outputs read, and `more`, sorted. */
+  std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes, const std::vector<std::string>& more = {}) const;
   friend class StageBuilder;
 
   Session* const session_;

@@ -17,9 +17,9 @@ from ..util import is_np_array as _is_np_array
 
 __all__ = ["Model", "load", "operators"]
 
-# ONNX's types of few bits by their names in ml_dtypes: what the file calls them, and how they are
-# stored here, integers as numbers of 8 bits and floats by their bits.
-_INTEGERS = {"int4": ("INT4", "int8"), "int2": ("INT2", "int8"), "uint4": ("UINT4", "uint8"), "uint2": ("UINT2", "uint8")}
+# ONNX's types of few bits by their names in ml_dtypes: integers are stored here as numbers of 8
+# bits, floats by their bits. What the file calls floats.
+_INTEGERS = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
 _FLOATS = {"float8_e4m3fn": "FLOAT8E4M3FN", "float8_e4m3fnuz": "FLOAT8E4M3FNUZ", "float8_e5m2": "FLOAT8E5M2",
            "float8_e5m2fnuz": "FLOAT8E5M2FNUZ", "float8_e8m0fnu": "FLOAT8E8M0", "float4_e2m1fn": "FLOAT4E2M1"}
 _NONE, _TENSOR, _STRINGS, _SEQUENCE = range(4)
@@ -65,12 +65,13 @@ def _stored(given, stored):
     """An array of ml_dtypes as the bytes that the library has; `stored`: the type that the model
     takes, None where any will do."""
     name = given.dtype.name
-    if name not in _INTEGERS and name not in _FLOATS:
+    if name in _INTEGERS:
+        return given.astype(_INTEGERS[name])
+    if name not in _FLOATS:
         return given
-    of_file, dtype = _INTEGERS[name] if name in _INTEGERS else (_FLOATS[name], "uint8")
-    if name in _FLOATS and stored not in (of_file, None):
+    if stored not in (_FLOATS[name], None):
         raise TypeError(f"[onnx] an array of {name}; accepted: numbers of {stored}")
-    return given.astype(dtype) if name in _INTEGERS else given.view(dtype)
+    return given.view("uint8")
 
 
 def _to_value(value, dtype, ctx, stored=None):

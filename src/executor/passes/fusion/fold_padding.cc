@@ -35,13 +35,12 @@ Shape JointOf(const Node& n) {
 }  // namespace
 
 int FoldPadding(PassGraph* g, PassContext*) {
-  const auto folds = [](const NodePtr& n) { return !n->is_variable() && JointOf(*n).ndim() > 0; };
-  if (!AnyForward(*g, folds)) return 0;
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr&) -> NodePtr {
-    if (!folds(n)) return n;
+    const Shape pad = JointOf(*n);
+    if (pad.ndim() <= 0) return n;
     ++folded;
-    return MakePadded(*n, n->inputs[0].node->inputs[0], JointOf(*n));
+    return MakePadded(*n, n->inputs[0].node->inputs[0], pad);
   });
   return folded;
 }
