@@ -113,6 +113,7 @@ struct Chunk {
   std::unique_ptr<std::function<void()>> external_deleter;  // set: the memory belongs to somebody else (DLPack, user buffers)
   std::unique_ptr<SparseParts> sparse;
   std::shared_ptr<StoredContents> stored;  // while delayed: what its memory is to hold (src/ndarray/stored.h)
+  std::atomic<uint64_t> number{0};         // no other chunk has it; 0: nobody has asked yet (ContentsNumber)
 
   bool is_delayed() const { return __builtin_expect(__atomic_load_n(&delayed, __ATOMIC_ACQUIRE), 0); }
   void Allocate();  // serves a delayed allocation; no-op otherwise

@@ -33,7 +33,8 @@ namespace {
 // Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would
 // fill the memory with them. Of more than a few plans the folded weights must also fit so many
 // bytes.
-constexpr size_t kMostPlans = 32, kAnyPlans = 8, kMostFolded = size_t{1} << 30;
+constexpr size_t kAnyPlans = 32, kMostPlanNodes = 16384;  // about 3 KiB a node
+constexpr size_t kAnyFolded = 8, kMostFolded = size_t{1} << 30;
 
 bool ParseBool(const std::string& flag, const std::string& s) {
   if (s == "1" || s == "true" || s == "True") return true;
@@ -415,7 +416,6 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
-      if (compiled_.size() > kMostPlans) Forget();
       PlanRequest request;
       request.symbol = symbol_;
       request.ctx = of.where;
@@ -442,12 +442,20 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       }
       slot = std::move(fresh);
       slot->last_use = ++uses_;
-      while (compiled_.size() > kAnyPlans && FoldedBytes() > kMostFolded) Forget();
+      while ((compiled_.size() > kAnyPlans && PlanNodes() > kMostPlanNodes) ||
+             (compiled_.size() > kAnyFolded && FoldedBytes() > kMostFolded))
+        Forget();
       return last_ = compiled_.at(key);
     }
     slot->last_use = ++uses_;
     last_ = slot;
     return slot;
+  }
+
+  size_t PlanNodes() const {
+    size_t nodes = 0;
+    for (const auto& c : compiled_) nodes += c.second->plan->nodes.size();
+    return nodes;
   }
 
   size_t FoldedBytes() const {

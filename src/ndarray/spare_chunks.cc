@@ -67,6 +67,7 @@ Chunk* TakeSpare(size_t bytes, Context ctx) {
   if (bytes == 0 || bytes > room || chunk->ctx != ctx || profiler::RecordsMemory()) return nullptr;
   --spare.count;
   chunk->refs.store(1, std::memory_order_relaxed);
+  chunk->number.store(0, std::memory_order_relaxed);
   chunk->bytes = bytes;
   chunk->handle.size = bytes;
   return chunk;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "base/mix.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
@@ -70,6 +71,23 @@ NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContent
 uint64_t StoredIn(const NDArray& array) {
   const StoredContents* stored = array.chunk()->stored.get();
   return stored && array.byte_offset() == 0 && array.version() == stored->version_ ? stored->id_ : 0;
+}
+
+uint64_t ContentsNumber(const NDArray& array) {
+  Chunk* const chunk = array.chunk();
+  uint64_t number = StoredIn(array);
+  if (number == 0) {
+    if (chunk->external_deleter && !chunk->stored) return 0;
+    if (chunk->ctx.dev_type == DeviceType::kCPUShared) return 0;
+    number = chunk->number.load(std::memory_order_relaxed);
+    if (number == 0) {
+      const uint64_t fresh = NextId();
+      if (chunk->number.compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
+    }
+    number = Mix(Mix(number, array.version()), array.byte_offset());
+  }
+  for (int64_t d : array.shape()) number = Mix(number, static_cast<uint64_t>(d));
+  return Mix(number, static_cast<uint64_t>(array.dtype())) | 1;
 }
 
 void FillStored(Chunk* chunk) {

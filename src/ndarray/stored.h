@@ -44,6 +44,10 @@ NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContent
 /* The number of the contents that all of the array's memory has, filled or not; 0: it has none, or
  * somebody has written it. */
 uint64_t StoredIn(const NDArray& array);
+/* The number of what a dense array of the CPU holds now: arrays of equal numbers hold the same, and
+ * so does this one until it is written. 0: not known, for its memory is somebody else's, who may
+ * write it unseen. REQUIRES: nobody is writing it. */
+uint64_t ContentsNumber(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
 /* The contents are there until ReleaseStored. False: they stay anyway. */

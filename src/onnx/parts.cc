@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
 constexpr size_t kNodesOfPart = 4;       // on average, at least
-constexpr size_t kRecentCalls = 4;       // a shape among the last ones gets a plan of the whole model
+constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
 constexpr int64_t kMostOfConstant = 64;  // elements of constants in parts that are shared; others are weights that kernels pack
 
@@ -143,7 +143,7 @@ std::shared_ptr<Parts> Runner::PartsFor(const std::string& types, const Env& env
   if (!recent_.empty() && recent_.front() == types) return nullptr;
   const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
   recent_.push_front(types);
-  if (recent_.size() > kRecentCalls) recent_.pop_back();
+  if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
   if (!parts_ || again) return nullptr;
   for (const auto& stage : root_.stages)
     if (stage->types == types) return nullptr;

@@ -29,7 +29,6 @@ class Runner;
 
 struct SessionOptions {
   Context ctx;
-  size_t kept_plans = 16;    // for each stage
   int precision = kFloat32;  // of products: bfloat16 and float16 as in mixed precision; float32: as the file says
 };
 

@@ -15,7 +15,7 @@ namespace {
 // Contents of so many elements may choose a plan: sizes, axes, conditions.
 constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
 constexpr int kMostRebuilt = 8;
-constexpr size_t kMostNodesOfBodies = 1024;  // in kept plans of a loop's body, beside those that any graph may have
+constexpr size_t kAnyPlans = 16, kMostNodesOfPlans = 8192;  // so many plans are kept, and more while they have fewer nodes than that
 
 std::string ContentsOf(const Value& v) {
   std::string bytes;
@@ -439,10 +439,12 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std:
   std::shared_ptr<Stage> stage = builder.Build();
   if (pending == &root_ && !root_.stages.empty() && !parts_) parts_ = builder.MakeParts();
   pending->stages.push_front(std::move(stage));
-  // A body whose states grow has other shapes in each round.
-  const size_t more = IsModel() ? 0 : kMostNodesOfBodies / std::max<size_t>(1, pending->nodes.size());
-  if (pending->stages.size() > std::max<size_t>(1, session_->options().kept_plans + more)) pending->stages.pop_back();
+  if (pending->stages.size() > KeptPlans(*pending)) pending->stages.pop_back();
   return pending->stages.front();
+}
+
+size_t Runner::KeptPlans(const Pending& pending) {
+  return std::max(kAnyPlans, kMostNodesOfPlans / std::max<size_t>(1, pending.nodes.size()));
 }
 
 static Value Filled(const Slot& slot, const std::vector<NDArray>& outputs) {

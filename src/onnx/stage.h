@@ -110,6 +110,7 @@ class Runner {
   bool RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
   void RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
   std::shared_ptr<Parts> PartsFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
+  static size_t KeptPlans(const Pending& pending);
   std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);

@@ -22,7 +22,7 @@ from ._structure import ARRAY, describe, flatten, listed, rebuild, regroup
 __all__ = ['Trace', 'Traces', 'classes', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose',
            'renamed_graph']
 
-MOST_TRACES = 32       # graphs kept per block, those used last; each keeps at most 32 plans (cached_op.cc)
+MOST_TRACES = 32       # graphs kept per block, those used last; what plans each keeps: cached_op.cc
 _tracing = threading.RLock()   # recording marks the arrays of Parameters, which all threads share
 
 

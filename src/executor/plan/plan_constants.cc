@@ -17,8 +17,6 @@
 namespace mxnet {
 namespace {
 
-constexpr size_t kLeast = 1 << 14;  // smaller pieces are not worth a system call
-
 // The pages that lie wholly in [begin, begin + bytes): their contents are lost. Nothing happens
 // where the system refuses.
 void DropPages(char* begin, size_t bytes) {
@@ -40,7 +38,7 @@ bool AsksFor(const Attrs& attrs, int input, int dtype) {
 }
 
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)
-    : plan_(plan), compute_(std::move(compute)), watched_at_(plan.num_slots(), nullptr) {
+    : plan_(plan), compute_(std::move(compute)), watched_at_(plan.num_slots(), nullptr), known_(plan.num_slots()) {
   for (size_t t = 0; t < plan.nodes.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
     for (int i = 0; i < n.num_in; ++i) {
@@ -90,11 +88,22 @@ bool PlanConstants::Watch(int slot, const NDArray& array) {
   return true;
 }
 
+void PlanConstants::Know(int slot, const void* at, uint64_t number) {
+  known_[static_cast<size_t>(slot)] = {at, number};
+  int& known = known_slot_.emplace(at, slot).first->second;
+  Known& other = known_[static_cast<size_t>(known)];
+  if (other.at != at)
+    known = slot;
+  else if (other.number != number)  // two views of one array, of which kernels say the address alone
+    other.number = 0;
+}
+
 const void* PlanConstants::AddressOf(int blob) const {
   const Plan::Blob& b = plan_.blobs[blob];
   if (b.place == Plan::Place::kConstant) return base_ + b.at;
   if (b.place != Plan::Place::kSlot) return nullptr;
-  return outer_ ? (*blobs_)[static_cast<size_t>(blob)].dptr : watched_at_[b.at];
+  if (outer_) return (*blobs_)[static_cast<size_t>(blob)].dptr;
+  return watched_at_[b.at] ? watched_at_[b.at] : known_[b.at].at;
 }
 
 void PlanConstants::Done(const void* weights) {
@@ -107,7 +116,7 @@ void PlanConstants::Done(const void* weights) {
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));
   if (it == pieces_.end()) return;
   Piece& piece = it->second;
-  if (piece.dropped || piece.node < 0 || piece.readers != 1 || piece.bytes < kLeast) return;
+  if (piece.dropped || piece.node < 0 || piece.readers != 1 || piece.bytes < kLeastPostponed) return;
   DropPages(base_ + it->first, piece.bytes);
   piece.dropped = true;
   dropped_bytes_ += piece.bytes;
@@ -134,7 +143,7 @@ void PlanConstants::Need(const void* weights) {
 PlanConstants::Piece* PlanConstants::Postponable(int blob) {
   if (plan_.blobs[blob].place != Plan::Place::kConstant) return nullptr;
   Piece& piece = pieces_.at(plan_.blobs[blob].at);
-  return piece.bytes < kLeast || piece.askers < piece.readers ? nullptr : &piece;
+  return piece.bytes < kLeastPostponed || piece.askers < piece.readers ? nullptr : &piece;
 }
 
 PlanConstants::Postponed PlanConstants::Postpone(int node) {
@@ -199,12 +208,11 @@ void PlanConstants::Computed(int node, int but) {
 
 uint64_t PlanConstants::Identity(const void* weights) {
   const auto watched = watched_.find(weights);
-  if (watched != watched_.end()) {
-    const Watched& w = watched->second;
-    uint64_t identity = StoredIn(w.array);
-    if (identity == 0) return 0;
-    for (int64_t d : w.array.shape()) identity = Mix(identity, static_cast<uint64_t>(d));
-    return identity;
+  if (watched != watched_.end()) return ContentsNumber(watched->second.array);
+  const auto known = known_slot_.find(weights);
+  if (known != known_slot_.end()) {
+    const Known& slot = known_[static_cast<size_t>(known->second)];
+    return slot.at == weights ? slot.number : 0;
   }
   if (!InBlock(weights)) return outer_ ? outer_->Identity(weights) : 0;
   const auto it = pieces_.find(static_cast<size_t>(static_cast<const char*>(weights) - base_));

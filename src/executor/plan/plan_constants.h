@@ -1,7 +1,8 @@
 /*
  * A plan instance's constants: one block of memory, of which pieces are given back to the system
  * while nobody reads them. Beside them inputs whose contents are stored elsewhere
- * (ndarray/stored.h): they are held from Need to Done.
+ * (ndarray/stored.h): they are held from Need to Done. Of other parameters it knows which contents
+ * they have, so that plans of one model share what kernels make of them.
  *
  * THREADS  used by the one thread that runs the instance.
  */
@@ -17,6 +18,8 @@
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
+
+constexpr size_t kLeastPostponed = 1 << 14;  // bytes: smaller constants are not worth a system call
 
 /* Does the kernel say before it reads that input (AsksForWeights)? Those of nodes that hold graphs
  * do, but for what the graphs write (control::HeldWeights). */
@@ -39,6 +42,9 @@ class PlanConstants final : public PlanWeights {
    * another slot has it, so its contents are there for good. */
   bool Watch(int slot, const NDArray& array);
   bool Watches(int slot) const { return watched_at_[slot] != nullptr; }
+  /* From now on `slot`, an array like others, lies there and has contents of that number
+   * (ContentsNumber). */
+  void Know(int slot, const void* at, uint64_t number);
   /* A constant node whose results only such kernels and constant nodes read need not run: it does
    * when one of them asks, which a kernel that finds its form of the weights made never does. */
   enum class Postponed { kNothing, kOutput, kNode };  // kOutput: one of a node with the trait ReadOnlyFor, the others are to be computed
@@ -63,6 +69,10 @@ class PlanConstants final : public PlanWeights {
     int node = -1, output = 0, readers = 0, askers = 0;
     bool dropped = false;  // or not computed yet
   };
+  struct Known {
+    const void* at = nullptr;
+    uint64_t number = 0;
+  };
   struct Watched {
     int slot = -1;
     NDArray array;  // without a history
@@ -82,6 +92,8 @@ class PlanConstants final : public PlanWeights {
   size_t dropped_bytes_ = 0;
   std::unordered_map<const void*, Watched> watched_;  // by address
   std::vector<const void*> watched_at_;               // by slot; null: not watched
+  std::vector<Known> known_;                          // by slot
+  std::unordered_map<const void*, int> known_slot_;   // by address; another one's, where known_ says that it lies elsewhere
 };
 
 }  // namespace mxnet

@@ -6,6 +6,7 @@
 #include "executor/plan/plan_cuda_graphs.h"
 #include "executor/plan/plan_workspace.h"
 #include "ndarray/run.h"
+#include "ndarray/stored.h"
 #include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
 
@@ -18,6 +19,10 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
       slot_pointers_(plan_->num_slots(), nullptr),
       seen_(plan_->num_inputs) {
   MakeStates();
+  if (plan_->ctx.is_gpu() || plan_->is_train) return;
+  bool asks = plan_->constant_bytes > 0;
+  for (int s = 0; s < plan_->num_inputs && !asks; ++s) asks = plan_->slot_asked[s] && !plan_->per_call[s] && !plan_->slot_blobs[s].empty();
+  if (asks) Constants();
 }
 
 PlanInstance::~PlanInstance() {
@@ -91,6 +96,7 @@ void PlanInstance::BindSlot(int slot, const NDArray& array, const void* lies, vo
       seen.version = version;
       seen.at = lies;
       bound_.Changed(blobs);
+      if (constant_pieces_ && !constant_pieces_->Watches(slot)) constant_pieces_->Know(slot, at, ContentsNumber(array));
     }
   } else {
     bound_.Changed(blobs);

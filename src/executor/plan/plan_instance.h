@@ -131,7 +131,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<Seen> seen_;       // by input: what was bound last; holding it keeps its address from being given to another array
   std::vector<NDArray> sparse_;  // what nodes hand to one another in other storages than dense
   StorageHandle constants_;
-  std::unique_ptr<PlanConstants> constant_pieces_;  // null on a GPU, and while there are none and no stored inputs
+  std::unique_ptr<PlanConstants> constant_pieces_;  // null on a GPU, in training, and where no kernel keeps weights
   RandomState replay_random_;
   PlanWorkspace* workspace_ = nullptr;           // of the nodes that run now
   std::unique_ptr<PlanCudaGraphs> cuda_graphs_;  // null until a phase runs as CUDA graphs

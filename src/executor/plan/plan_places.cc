@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/round_up.h"
+#include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_steps.h"
 #include "mxnet/env.h"
 #include "operator/record/sparse_form.h"
@@ -62,6 +63,7 @@ class Placer {
     FindReads();
     const std::vector<int> colour = ColourNodes(g_, schedule_.order);
     for (int t = 0; t < static_cast<int>(schedule_.order.size()); ++t) PlaceOutputs(t, colour[t]);
+    PlaceConstants();
     for (uint32_t e = 0; e < g_.num_entries(); ++e)
       if (entries_[e].place == Place::kArena) made_.unshared_bytes += BytesOf(e);
     made_.memory = PlanMemory(made_.blocks, Env::Get().nnvm_exec_match_range);
@@ -149,8 +151,8 @@ class Placer {
       if (entry.last_read < 0 && op.trait<HonoursNullOutputs>() && op.trait<HoldsGraphs>()) continue;
       const size_t bytes = BytesOf(out);
       if (constant) {
-        Put(out, Place::kConstant, made_.constant_bytes);
-        made_.constant_bytes += RoundUp(bytes, 64);
+        constants_.push_back(out);
+        Put(out, Place::kConstant, 0);
         continue;
       }
       if (inplace_wanted && bytes > 0 && ShareInput(t, static_cast<int>(out - begin), colour, pairs, &reused)) continue;
@@ -158,6 +160,18 @@ class Placer {
       const int loop = entry.parts == 1 ? schedule_.data_loop_of[t] : -1;  // that it leaves: written in each of its micro_batches
       made_.blocks.push_back(
           {bytes, loop >= 0 ? Loop(loop).begin : t, std::max(loop >= 0 ? Loop(loop).end - 1 : t, entry.last_read), colour});
+    }
+  }
+
+  /* The small ones lie together: of the large ones most are never computed, and the pages between
+   * them would be huge ones. */
+  void PlaceConstants() {
+    for (const bool small : {true, false}) {
+      for (uint32_t e : constants_) {
+        if ((BytesOf(e) < kLeastPostponed) != small) continue;
+        Put(e, Place::kConstant, made_.constant_bytes);
+        made_.constant_bytes += RoundUp(BytesOf(e), 64);
+      }
     }
   }
 
@@ -209,6 +223,7 @@ class Placer {
   const Schedule& schedule_;
   EntryPlaces made_;
   std::vector<EntryPlace>& entries_;
+  std::vector<uint32_t> constants_;
 };
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "common/graph_helpers.h"
+#include "executor/passes/core/passes.h"
 #include "executor/plan/plan.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
+#include "ndarray/stored.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -67,6 +69,39 @@ TEST(CachedOp, SecondDerivatives) {
   EXPECT_EQ(Values(first[0]), (std::vector<float>{12, 27}));
   Imperative::Backward({&first[0]}, {}, {}, false, false, true);
   EXPECT_EQ(Values(grad), (std::vector<float>{12, 18}));
+}
+
+/* Twos, and how often they were read. */
+class Twos final : public StoredContents {
+ public:
+  void Read(void* to) const override {
+    ++reads;
+    std::fill_n(static_cast<float*>(to), 64 * 256, 2.f);
+  }
+  mutable std::atomic<int> reads{0};
+};
+
+// What is computed of parameters, and packed, serves plans of other shapes until one is written.
+TEST(CachedOp, ConstantsServePlansOfOtherShapes) {
+  const Symbol weight = Make("elemwise_mul", {Var("stored"), Var("scale")}, {{kPlanConstant, "1"}}, "scaled");
+  const Symbol s = Make("FullyConnected", {Var("x"), weight}, {{"num_hidden", "64"}, {"no_bias", "True"}}, "fc");
+  auto op = CachedOp::Create(s, {{"static_alloc", "true"}, {"data_indices", "(0,)"}, {"param_indices", "(1, 2)"}});
+  const auto twos = std::make_shared<Twos>();
+  NDArray stored = StoredArray(Shape({64, 256}), kFloat32, twos), scale = Filled(Shape({64, 256}), 3);
+  const auto answer = [&](int64_t rows) {
+    NDArray x = Filled(Shape({rows, 256}), 1), y;
+    op->Invoke({&x, &stored, &scale}, {&y});
+    const std::vector<float> values = Values(y);
+    EXPECT_EQ(std::vector<float>(values.size(), values[0]), values);
+    return values[0];
+  };
+  EXPECT_EQ(256 * 6.f, answer(4));
+  EXPECT_EQ(1, twos->reads);
+  for (int64_t rows : {5, 6, 7}) EXPECT_EQ(256 * 6.f, answer(rows));
+  EXPECT_EQ(1, twos->reads);
+  CopyFromTo(Filled(Shape({64, 256}), 5), scale);
+  for (int64_t rows : {8, 4, 9}) EXPECT_EQ(256 * 10.f, answer(rows));
+  EXPECT_EQ(2, twos->reads);
 }
 
 TEST(CachedOp, ManyThreadsOneOperator) {

@@ -105,6 +105,43 @@ TEST(PlanConstants, WhatPlanComputesIsThere) {
   EXPECT_TRUE(f.computed.empty());
 }
 
+/* A constant node that reads a slot, and the layer that has its result as the weight. */
+struct OfSlot : Fixture {
+  OfSlot() : Fixture(1) {
+    plan.num_inputs = 1;
+    plan.slot_blobs = {{plan.nodes[0].in}};
+    plan.blobs[plan.nodes[0].in].place = Plan::Place::kSlot, plan.blobs[plan.nodes[0].in].at = 0;
+    plan.nodes[0].in = Again(plan.nodes[0].in), plan.nodes[0].num_in = 1;
+    for (int t : {0, 1}) plan.nodes[t].attrs = MakeAttrs(Op::Get("exp"), {});
+  }
+  int Again(int blob) {  // the node's result is a constant still
+    Plan::Blob result = plan.blobs[blob];
+    result.place = Plan::Place::kConstant, result.at = 0;
+    plan.blobs.push_back(plan.blobs[blob]);
+    plan.blobs[blob] = result;
+    return static_cast<int>(plan.blobs.size()) - 1;
+  }
+};
+
+TEST(PlanConstants, PlansOfOneModelKnowEqualWeights) {
+  OfSlot f, g;
+  const auto one = f.Constants(), two = g.Constants();
+  EXPECT_EQ(0u, one->Identity(f.Data(1)));  // nothing is known of the slot
+  float weight = 0, elsewhere = 0;
+  one->Know(0, &weight, 5);
+  two->Know(0, &elsewhere, 5);  // a copy by another plan's place, of the same contents
+  const uint64_t before = one->Identity(f.Data(1));
+  EXPECT_NE(0u, before);
+  EXPECT_EQ(5u, one->Identity(&weight));
+  EXPECT_EQ(before, two->Identity(g.Data(1)));
+  EXPECT_NE(before, one->Identity(f.Data(0)));
+  one->Know(0, &weight, 6);  // written
+  EXPECT_NE(before, one->Identity(f.Data(1)));
+  one->Know(0, &elsewhere, 6);  // another array
+  EXPECT_EQ(0u, one->Identity(&weight));
+  EXPECT_EQ(6u, one->Identity(&elsewhere));
+}
+
 TEST(PlanConstants, KeptForOtherReadersAndStrangers) {
   Fixture f(2);
   const auto owner = f.Constants();

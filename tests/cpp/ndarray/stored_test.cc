@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -95,6 +96,36 @@ TEST(Stored, SmallOnesAreFilledAtOnce) {
   EXPECT_EQ(1, s.contents->reads);
   EXPECT_EQ(s.contents->id(), StoredIn(s.array));
   EXPECT_NE(s.contents->id(), StoredIn(Stored(10).array));
+}
+
+TEST(Stored, NumbersOfContents) {
+  NDArray a(Shape{4, 2}, Context::CPU(), kFloat32), b(Shape{4, 2}, Context::CPU(), kFloat32);
+  const std::vector<float> ones(8, 1.f);
+  a.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  const uint64_t before = ContentsNumber(a);
+  EXPECT_NE(0u, before);
+  EXPECT_EQ(before, ContentsNumber(a));
+  EXPECT_EQ(before, ContentsNumber(a.Slice(0, 4)));
+  EXPECT_NE(before, ContentsNumber(b));
+  EXPECT_NE(before, ContentsNumber(a.Slice(1, 3)));
+  EXPECT_NE(before, ContentsNumber(a.Reshape(Shape{2, 4})));
+  a.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  EXPECT_NE(before, ContentsNumber(a));
+  EXPECT_EQ(ContentsNumber(Stored().array) == 0, false);
+  float memory[8] = {};
+  TBlob blob;
+  blob.dptr = memory;
+  blob.shape = Shape{8};
+  blob.dtype = kFloat32;
+  EXPECT_EQ(0u, ContentsNumber(NDArray(blob, nullptr)));  // its owner may write it unseen
+}
+
+TEST(Stored, AnArrayInAnothersPlaceHasAnotherNumber) {
+  std::set<uint64_t> numbers;
+  for (int i = 0; i < 100; ++i) {
+    const NDArray a(Shape{3}, Context::CPU(), kFloat32);  // its chunk is taken again
+    EXPECT_TRUE(numbers.insert(ContentsNumber(a)).second);
+  }
 }
 
 TEST(Stored, ThreadsHoldAndRelease) {

@@ -107,13 +107,23 @@ def test_plans_say_what_ran(tmp_path, capsys):
     assert "Winograd F(" in capsys.readouterr().out and "Winograd F(" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_every_batch_has_a_plan_and_plans_do_not_pile_up():
+def test_every_batch_has_a_plan():
     w, model = _dense()
     m = _load(model)
     for n in [*range(1, 40), 0, 3]:
         x = np.ones((n, 4), "float32")
         assert m(x).shape == (n, 3)
-    assert 1 <= m.explain().count("plan of") <= 16
+    assert m.explain().count("plan of") in (39, 40)   # of an empty batch everything is known
+
+
+def test_plans_of_a_large_model_do_not_pile_up():
+    nodes = [h.make_node("Neg", [f"t{i}"], [f"t{i + 1}"]) for i in range(600)]
+    graph = h.make_graph(nodes, "chain", [h.make_tensor_value_info("t0", onnx.TensorProto.FLOAT, ["n"])],
+                         [h.make_tensor_value_info("t600", onnx.TensorProto.FLOAT, ["n"])])
+    m = _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8))
+    for n in range(1, 21):
+        np.testing.assert_array_equal(m(np.full(n, 2, "float32")), np.full(n, 2, "float32"))
+    assert m.explain().count("plan of") == 16
 
 
 @pytest.mark.parametrize("given, words", [
