@@ -7,7 +7,7 @@ __all__ = ["AttrScope", "current"]
 
 
 def _warn_of_current():
-    warnings.warn("AttrScope.current is deprecated; a with statement with an AttrScope is advised", DeprecationWarning,
+    warnings.warn("AttrScope.current has been deprecated. A with statement with an AttrScope is advised.", DeprecationWarning,
                   stacklevel=3)
 
 

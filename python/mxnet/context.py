@@ -16,8 +16,8 @@ _INTERNED = {}
 
 
 def _warn_of_default():
-    warnings.warn("Context.default_ctx is deprecated; mx.current_context() gives it, and "
-                  "mx.test_utils.set_default_context sets it", DeprecationWarning, stacklevel=3)
+    warnings.warn("Context.default_ctx has been deprecated. mx.current_context() gives it, and "
+                  "mx.test_utils.set_default_context sets it.", DeprecationWarning, stacklevel=3)
 
 
 class _ContextType(type):

@@ -3,10 +3,11 @@
 import ctypes
 import os
 import sys
+from _ctypes import dlclose as _dlclose
 
 from .base import MXNetError, _LIB, c_str, check_call, mx_uint
 
-__all__ = ["compiled_with_gcc_cxx11_abi", "load"]
+__all__ = ["MXlib", "compiled_with_gcc_cxx11_abi", "load"]
 
 _ENDINGS = (".so", ".dll", ".dylib")
 
@@ -82,6 +83,31 @@ def load(path, verbose=True):
         raise MXNetError(f"[library] load path {path} is NOT a library file; accepted: a file whose name ends in {', '.join(_ENDINGS)}")
     sys.stdout.flush()   # what the library prints comes behind what the program has printed
     check_call(_LIB.MXLoadLib(c_str(path), mx_uint(1 if verbose else 0)))
+
+
+class MXlib:
+    """Keeps a shared library open that the program has opened, and closes it when the object goes.
+    What :func:`load` has loaded stays open until the process ends, whoever else closes it.
+
+    Parameters
+    ----------
+    handle : int or ctypes.c_void_p
+        What ``dlopen`` gave, which ``ctypes.CDLL(path)._handle`` is, too.
+
+    Examples
+    --------
+    >>> import _ctypes
+    >>> library = mx.library.MXlib(_ctypes.dlopen('libm.so.6', 0))
+    >>> del library
+    """
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        handle = getattr(self.handle, "value", self.handle)
+        if handle:
+            _dlclose(handle)
 
 
 def compiled_with_gcc_cxx11_abi():

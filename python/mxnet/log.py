@@ -75,5 +75,5 @@ def getLogger(name=None, filename=None, filemode=None, level=WARNING):
     >>> mx.log.getLogger('training').name
     'training'
     """
-    warnings.warn("getLogger is the older spelling; use get_logger", DeprecationWarning, stacklevel=2)
+    warnings.warn("getLogger is deprecated, Use get_logger instead.", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

@@ -10,7 +10,7 @@ class _ManagerType(type):
     @property
     def current(cls):
         """The manager that names symbols in this thread. Deprecated: use a ``with`` statement."""
-        warnings.warn("NameManager.current is deprecated; a with statement with a NameManager is advised",
+        warnings.warn("NameManager.current has been deprecated. A with statement with a NameManager is advised.",
                       DeprecationWarning, stacklevel=2)
         return _scopes.stack[-1]
 

@@ -95,7 +95,7 @@ def profiler_set_config(mode="symbolic", filename="profile.json"):
 
     >>> mx.profiler.profiler_set_config(mode='all', filename='profile.json')
     """
-    warnings.warn("profiler.profiler_set_config() is deprecated; use profiler.set_config()", UserWarning, stacklevel=2)
+    warnings.warn("profiler.profiler_set_config() is deprecated. Please use profiler.set_config() instead", UserWarning, stacklevel=2)
     modes = ("symbolic", "imperative", "api", "memory", "all")
     _choice("mode", mode, dict.fromkeys(modes))
     set_config(filename=filename, **{f"profile_{m}": m == mode for m in modes})
@@ -129,7 +129,7 @@ def profiler_set_state(state="stop"):
 
     >>> mx.profiler.profiler_set_state('stop')
     """
-    warnings.warn("profiler.profiler_set_state() is deprecated; use profiler.set_state()", UserWarning, stacklevel=2)
+    warnings.warn("profiler.profiler_set_state() is deprecated. Please use profiler.set_state() instead", UserWarning, stacklevel=2)
     set_state(state)
 
 
@@ -172,7 +172,7 @@ def dump_profile():
     >>> mx.profiler.set_state('stop')
     >>> mx.profiler.dump_profile()
     """
-    warnings.warn("profiler.dump_profile() is deprecated; use profiler.dump()", UserWarning, stacklevel=2)
+    warnings.warn("profiler.dump_profile() is deprecated. Please use profiler.dump() instead", UserWarning, stacklevel=2)
     dump(True)
 
 

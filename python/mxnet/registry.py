@@ -9,6 +9,7 @@ from .base import CheckedTypeError, CheckedValueError, error_class
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 _REGISTRIES = {}
+_REPLACED = "New {kind} {new} registered with name {key} is overriding existing {kind} {old}"
 
 
 def _registry(base_class):
@@ -25,10 +26,13 @@ def get_registry(base_class):
     return dict(_registry(base_class))
 
 
-def get_register_func(base_class, nickname):
+def get_register_func(base_class, nickname, replaced=_REPLACED):
     """A function ``register(klass, name=None)`` that enters a subclass of `base_class`; usable as a
-    decorator."""
+    decorator. `replaced` is what it warns of where the name had another class."""
     registry = _registry(base_class)
+
+    def path(klass):
+        return f"{klass.__module__}.{klass.__name__}"
 
     def register(klass, name=None):
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
@@ -37,8 +41,7 @@ def get_register_func(base_class, nickname):
         key = (name or klass.__name__).lower()
         known = registry.get(key)
         if known is not None and known is not klass:
-            warnings.warn(f"{nickname} {key!r}: {klass.__module__}.{klass.__name__} replaces "
-                          f"{known.__module__}.{known.__name__}", UserWarning, stacklevel=2)
+            warnings.warn(replaced.format(kind=nickname, new=path(klass), key=key, old=path(known)), stacklevel=2)
         registry[key] = klass
         return klass
 

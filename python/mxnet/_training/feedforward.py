@@ -68,7 +68,7 @@ class FeedForward:
     def __init__(self, symbol, ctx=None, num_epoch=None, epoch_size=None, optimizer="sgd", initializer=Uniform(0.01),
                  numpy_batch_size=128, arg_params=None, aux_params=None, allow_extra_params=False, begin_epoch=0,
                  **kwargs):
-        warnings.warn("FeedForward is deprecated; use Module or Gluon", DeprecationWarning, stacklevel=2)
+        warnings.warn("mxnet.model.FeedForward has been deprecated. Please use mxnet.mod.Module instead.", DeprecationWarning, stacklevel=2)
         self.symbol, self.sym_gen = (None, symbol) if callable(symbol) and not isinstance(symbol, Symbol) else (symbol, None)
         ctx = cpu() if ctx is None else ctx
         self.ctx = [ctx] if isinstance(ctx, Context) else list(ctx)

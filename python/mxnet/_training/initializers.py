@@ -118,7 +118,8 @@ class Initializer:
             if `desc` is not a string or `arr` not an NDArray.
         """
         if not isinstance(desc, InitDesc):
-            warnings.warn("initializers are called with an InitDesc; a plain string is deprecated",
+            warnings.warn("Calling initializer with init(str, NDArray) has been deprecated. "
+                          "An InitDesc takes the place of the plain string.",
                           DeprecationWarning, stacklevel=2)
             if not isinstance(desc, str):
                 raise TypeError(f"[initializer] name must be string, {type(desc).__name__} was given")

@@ -266,7 +266,7 @@ class Block(_BlockFiles):
 
         for key, value in self.__dict__.items():
             if isinstance(value, (list, tuple, dict)) and not key.startswith('__') and key not in _OWN_CONTAINERS and hidden(value):
-                warnings.warn(f'[gluon.Block] {type(self).__name__}.{key} is a plain container that holds blocks: their Parameters are '
+                warnings.warn(f'"{type(self).__name__}.{key}" is an unregistered container with Blocks. Their Parameters are '
                               'not collected; use Sequential, or register_child', stacklevel=4)
 
     def _collect_params_with_prefix(self, prefix=''):

@@ -150,12 +150,12 @@ class _BlockFiles:
         >>> again.weight.data().asnumpy()
         array([[1., 1.]], dtype=float32)
         """
-        warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', UserWarning, stacklevel=2)
+        warnings.warn('save_params is deprecated. Please use save_parameters.', UserWarning, stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
         """Deprecated name of `load_parameters`."""
-        warnings.warn('[gluon.Block] load_params is deprecated; use load_parameters', UserWarning, stacklevel=2)
+        warnings.warn('load_params is deprecated. Please use load_parameters.', UserWarning, stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix):

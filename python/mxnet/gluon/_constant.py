@@ -61,4 +61,5 @@ class Constant(Parameter):
     def grad_req(self, req):
         self._grad_req = 'null'
         if req != 'null':
-            warnings.warn(f"[gluon.Constant] grad_req={req!r} given for {self.name!r}; a constant only has 'null'", stacklevel=2)
+            warnings.warn(f'Constant parameter "{self.name}" does not support grad_req other than "null", '
+                          f'and new value "{req}" is ignored.', stacklevel=2)

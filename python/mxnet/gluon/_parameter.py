@@ -220,8 +220,8 @@ class Parameter:
         alone, with a warning, unless `force_reinit`.
         """
         if self._data is not None and not force_reinit:
-            warnings.warn(f'[gluon.Parameter] {self.name!r} is already initialised and stays as it is; '
-                          'pass force_reinit=True to initialise it again', stacklevel=3)
+            warnings.warn(f"Parameter '{self.name}' is already initialized, ignoring. "
+                          'Set force_reinit=True to re-initialize.', stacklevel=3)
             return
         self._release()
         ctx = _as_ctx_list(ctx)

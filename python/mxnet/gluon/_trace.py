@@ -268,8 +268,10 @@ class Trace:
         position = {v.name: i for i, v in enumerate(self.variables)}
         inputs = self.out.list_inputs()
         used = set(inputs)
-        for what in [f'input {i}' for n, i in position.items() if n not in used] + [f'Parameter {n!r}' for n in params if n not in used]:
-            warnings.warn(f'[gluon.hybridize] {what} of {name!r} is not used by its computation', stacklevel=6)
+        ignored = ', '.join(f'{i}-th' for n, i in position.items() if n not in used)
+        idle = ', '.join(sorted(n for n in params if n not in used))
+        for what in ([f'The {ignored} input to HybridBlock'] if ignored else []) + ([f'Parameter {idle}'] if idle else []):
+            warnings.warn(f'{what} is not used by any computation. Is this intended? ({name})', stacklevel=6)
         sources = {**self.constants, **params, **position}
         unknown = [n for n in inputs if n not in sources]
         if unknown:

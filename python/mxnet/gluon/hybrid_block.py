@@ -151,9 +151,9 @@ class HybridBlock(Block):
         self._flags = [(flag, value) for flag, value in flags.items() if value is not None]
         if clear or not active:
             self._clear_cached_op()
-        if active and (self._forward_hooks or self._forward_pre_hooks) and self._children:
-            warnings.warn(f'[gluon.hybridize] hooks of the blocks below {self.name!r} do not run '
-                          f'while it is compiled; its own do', stacklevel=2)
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            warnings.warn(f'"{self}" is being hybridized while still having forward hook/pre-hook. '
+                          'Below a compiled block it is a part of that graph, and its hooks do not run.', stacklevel=2)
         super().hybridize(active, static_alloc=static_alloc, static_shape=static_shape, inline_limit=inline_limit,
                           forward_bulk_size=forward_bulk_size, backward_bulk_size=backward_bulk_size)
 

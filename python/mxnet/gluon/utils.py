@@ -109,7 +109,7 @@ def clip_global_norm(arrays, max_norm, check_isfinite=True):
             norm = norm.item()    # 2.0 gives a number of Python, 1.9.1 one of NumPy
         if not np.isfinite(norm):
             import warnings
-            warnings.warn(f'[gluon.clip_global_norm] the norm is {norm}; the clipped values are not usable', stacklevel=2)
+            warnings.warn('nan or inf is detected. Clipping results will be undefined.', stacklevel=2)
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     for arr in arrays:
         _scale(arr, scale)
@@ -190,7 +190,7 @@ def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_
     assert retries >= 0, f'[gluon.download] retries={retries} given; 0 or more is accepted'
     if not verify_ssl:
         import warnings
-        warnings.warn('[gluon.download] verify_ssl=False: the server is not authenticated', stacklevel=2)
+        warnings.warn('Unverified HTTPS request is being made (verify_ssl=False). The server is not authenticated.', stacklevel=2)
     matches = (lambda name: check_sha1(name, sha1_hash)) if sha1_hash else None
     if not overwrite and os.path.exists(fname) and (matches is None or matches(fname)):
         return fname

@@ -153,7 +153,7 @@ class RandomSizedCropAug(Augmenter):
         self.size = size
         if "min_area" in kwargs:
             import warnings
-            warnings.warn("RandomSizedCropAug: min_area has become area", DeprecationWarning)
+            warnings.warn("`min_area` is deprecated. Please use `area` instead.", DeprecationWarning)
             area = kwargs.pop("min_area")
         if kwargs:
             raise TypeError(f"[RandomSizedCropAug] unexpected arguments {sorted(kwargs)}")

@@ -157,7 +157,7 @@ def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
     numbers_of("random_size_crop", "size", size, "(width, height)")
     if "min_area" in kwargs:
         import warnings
-        warnings.warn("random_size_crop: min_area has become area", DeprecationWarning)
+        warnings.warn("`min_area` is deprecated. Please use `area` instead.", DeprecationWarning)
         area = kwargs.pop("min_area")
     if kwargs:
         raise TypeError(f"[random_size_crop] unexpected arguments {sorted(kwargs)}")

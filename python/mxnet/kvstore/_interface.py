@@ -110,8 +110,8 @@ class KVStoreBase:
             raise TypeError(f"[kvstore] {klass!r} is not a subclass of KVStoreBase")
         known = KVStoreBase.kv_registry.get(klass.__name__.lower())
         if known is not None:
-            warnings.warn(f"[kvstore] {klass.__module__}.{klass.__name__} replaces "
-                          f"{known.__module__}.{known.__name__}", UserWarning, stacklevel=2)
+            warnings.warn(f"WARNING: New kvstore {klass.__module__}.{klass.__name__} is overriding existing "
+                          f"kvstore {known.__module__}.{known.__name__}", UserWarning, stacklevel=2)
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 

@@ -25,10 +25,10 @@ def _check_input_names(symbol, names, typename, throw):
         if name in arguments:
             continue
         candidates = [a for a in arguments if not a.endswith(("_weight", "_bias", "_gamma", "_beta"))]
-        text = f"[Module] You created Module with Module(..., {typename}_names={list(names)}) but input with name " \
+        text = f"You created Module with Module(..., {typename}_names={list(names)}) but input with name " \
                f"'{name}' is not found in symbol.list_arguments(). Did you mean one of:\n\t" + "\n\t".join(candidates)
         if throw:
-            raise ValueError(text)
+            raise ValueError(f"[Module] {text}")
         warnings.warn(text, stacklevel=3)
 
 
@@ -36,10 +36,10 @@ def _check_names_match(data_names, data_shapes, name, throw):
     """Complain of descriptions whose names are not those that the module has."""
     given = [desc[0] for desc in data_shapes]
     if sorted(data_names) != sorted(given):
-        text = f"[Module] {name}_shapes are for {given}, and the module has {name}_names={list(data_names)}"
         if throw:
-            raise ValueError(text)
-        warnings.warn(text, stacklevel=3)
+            raise ValueError(f"[Module] {name}_shapes are for {given}, and the module has {name}_names={list(data_names)}")
+        warnings.warn(f"Data provided by {name}_shapes don't match names specified by {name}_names "
+                      f"({data_shapes} vs. {list(data_names)})", stacklevel=3)
 
 
 def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):

@@ -138,7 +138,7 @@ class BucketingModule(BaseModule):
                              force_init=force_init, allow_extra=allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn("[BucketingModule] Parameters already initialized and force_init=False. "
+            warnings.warn("Parameters already initialized and force_init=False. "
                           "set_params call ignored.", stacklevel=2)
             return
         self._curr_module.set_params(arg_params, aux_params, allow_missing=allow_missing, force_init=force_init,

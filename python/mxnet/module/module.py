@@ -233,7 +233,7 @@ class Module(BaseModule):
     def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None, allow_missing=False,
                     force_init=False, allow_extra=False):
         if self.params_initialized and not force_init:
-            warnings.warn("[Module] Parameters already initialized and force_init=False. init_params call ignored.",
+            warnings.warn("Parameters already initialized and force_init=False. init_params call ignored.",
                           stacklevel=2)
             return
         self._need("binded")
@@ -274,7 +274,7 @@ class Module(BaseModule):
                              force_init=force_init, allow_extra=allow_extra)
             return
         if self.params_initialized and not force_init:
-            warnings.warn("[Module] Parameters already initialized and force_init=False. set_params call ignored.",
+            warnings.warn("Parameters already initialized and force_init=False. set_params call ignored.",
                           stacklevel=2)
             return
         self._need("binded")
@@ -383,8 +383,9 @@ class Module(BaseModule):
             if not isinstance(optimizer, opt.Optimizer):
                 raise _ArgumentTypeError(f"[Module] optimizer is a {type(optimizer).__name__}; an Optimizer or a name is expected")
             if optimizer.rescale_grad != rescale_grad:
-                warnings.warn(f"[Module] the optimizer has rescale_grad={optimizer.rescale_grad}, and not 1 / batch size "
-                              f"= {rescale_grad}. Is this intended?", stacklevel=2)
+                warnings.warn("Optimizer created manually outside Module but rescale_grad is not normalized to "
+                              f"1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). "
+                              "Is this intended?", stacklevel=2)
             if not optimizer.idx2name:
                 optimizer.idx2name = idx2name
         self._optimizer = optimizer
@@ -544,7 +545,7 @@ class Module(BaseModule):
         if sparse_row_id_fn is None:
             return
         if not self._kvstore or not self._update_on_kvstore:
-            warnings.warn("[Module] Parameters are not updated in the KVStore: no need to call sparse_row_id_fn.",
+            warnings.warn("Parameters are not updated in the KVStore. No need to call sparse_row_id_fn.",
                           stacklevel=2)
             return
         row_ids = sparse_row_id_fn(data_batch)
@@ -553,5 +554,6 @@ class Module(BaseModule):
         for name, rows in row_ids.items():
             arrays = self._exec_group.param_arrays[self._exec_group.param_names.index(name)]
             if arrays[0].stype != "row_sparse":
-                raise ValueError(f"[Module] {name} is of stype {arrays[0].stype}; rows are pulled of row_sparse only")
-            self._kvstore.row_sparse_pull(name, arrays, row_ids=rows)
+                warnings.warn(f"{name}.stype is not 'row_sparse'. No need to perform row_sparse_pull.", stacklevel=2)
+            else:
+                self._kvstore.row_sparse_pull(name, arrays, row_ids=rows)

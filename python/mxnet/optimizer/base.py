@@ -236,8 +236,8 @@ class Optimizer:
             self.update(index, weight, grad, state)
 
     def _warn_low_precision(self):
-        warnings.warn(f"{type(self).__name__} accumulates in 16 bits, which loses accuracy; "
-                      "multi_precision=True keeps float32 copies", UserWarning, stacklevel=3)
+        warnings.warn("Accumulating with float16 in optimizer can lead to poor accuracy or slow convergence. "
+                      f"{type(self).__name__} with multi_precision=True keeps float32 copies.", UserWarning, stacklevel=3)
 
     # -- learning rate and weight decay --
     @property
@@ -371,7 +371,8 @@ class Optimizer:
 
 
 Optimizer.opt_registry = live_registry(Optimizer)     # lower-case name to class
-_enter = get_register_func(Optimizer, "optimizer")
+_enter = get_register_func(Optimizer, "optimizer",
+                           "WARNING: New {kind} {new} is overriding existing {kind} {old}")
 _create = get_create_func(Optimizer, "optimizer")
 
 

@@ -18,7 +18,7 @@ def rnn_unroll(cell, length, inputs=None, begin_state=None, input_prefix='', lay
     >>> len(outputs)
     3
     """
-    warnings.warn('[rnn.rnn_unroll] deprecated; use cell.unroll', DeprecationWarning, stacklevel=2)
+    warnings.warn('rnn_unroll is deprecated. Please call cell.unroll directly.', UserWarning, stacklevel=2)
     if inputs is None:
         inputs = [symbol.var(f'{input_prefix}t{i}_data') for i in range(length)]
     return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)

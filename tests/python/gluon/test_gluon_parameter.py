@@ -27,7 +27,7 @@ def test_own_initializer_wins_over_default():
 def test_second_initialize_warns_and_keeps():
     p = gluon.Parameter('w', shape=(2,), init='ones')
     p.initialize()
-    with pytest.warns(UserWarning, match='already initialised'):
+    with pytest.warns(UserWarning, match='already initialized, ignoring'):
         p.initialize(mx.init.Zero())
     assert (p.data().asnumpy() == 1).all()
 
@@ -128,7 +128,7 @@ def test_constant():
     c = gluon.Constant('c', [[1, 2], [3, 4]])
     c.initialize()
     assert c.data().asnumpy().tolist() == [[1, 2], [3, 4]] and c.grad_req == 'null'
-    with pytest.warns(UserWarning, match='constant'):
+    with pytest.warns(UserWarning, match='Constant parameter'):
         c.grad_req = 'write'
     assert c.grad_req == 'null'
 

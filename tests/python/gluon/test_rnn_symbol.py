@@ -79,7 +79,7 @@ def test_steps_states_and_errors():
     for cell in (mx.rnn.FusedRNNCell(3), mx.rnn.BidirectionalCell(mx.rnn.RNNCell(2), mx.rnn.RNNCell(2))):
         with pytest.raises(NotImplementedError, match='unroll'):
             cell(mx.sym.var('x'), [])
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(UserWarning):
         outputs, _ = mx.rnn.rnn_unroll(mx.rnn.RNNCell(3), 2, input_prefix='in_')
     assert [n for n in mx.sym.Group(outputs).list_arguments() if n.endswith('data')] == ['in_t0_data', 'in_t1_data']
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mxnet import autograd
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*is not used by its computation")
+pytestmark = pytest.mark.filterwarnings("ignore:.*is not used by any computation")
 SHAPES = {"x": (3, 4), "v": (5,), "w": (4,)}
 WEIGHTS = np.random.RandomState(3).uniform(-1, 1, (3, 4))
 

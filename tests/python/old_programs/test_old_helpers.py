@@ -267,7 +267,7 @@ def test_a_store_of_ones_own(my_store):
         my_store.log.clear()
         np.testing.assert_allclose(train_with(store)[0], .4, 1e-6)
         assert my_store.log == [('broadcast', 0), ('pushpull', 0, None), ('pushpull', 0, None)]
-    with pytest.warns(UserWarning, match='replaces'):
+    with pytest.warns(UserWarning, match='overriding existing'):
         mx.kvstore.KVStoreBase.register(my_store)
 
 

@@ -119,3 +119,19 @@ def test_random_numbers_do_not_become_constants(draw, tmp_path):
 def test_function(name, tmp_path):
     function, *arrays = FUNCTIONS[name]
     check(function, arrays, tmp_path)
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU"])
+def test_recurrent_layers_make_states_for_any_batch(layer, tmp_path):
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.layer = getattr(mx.gluon.rnn, layer)(4, num_layers=2, bidirectional=True)
+
+        def forward(self, x):
+            return npx.relu(self.layer(x))
+
+    net = Net()
+    net.initialize()
+    check_block(net, [around_zero(5, 3, 6)], tmp_path, others=[[around_zero(5, 7, 6)]],
+                dynamic=True, dynamic_input_shapes=[(5, "batch", 6)])

@@ -238,7 +238,7 @@ def test_registry():
             create(*wrong)
     with pytest.raises(TypeError):
         register(int)
-    with pytest.warns(UserWarning, match='replaces'):
+    with pytest.warns(UserWarning, match='overriding existing'):
         register(type('One', (Base,), {}))
 
 

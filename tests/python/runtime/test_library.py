@@ -1,5 +1,6 @@
 """mx.library.load: operators, partitioners and passes of libraries that users compile. Two are
 compiled once a session (and kept while their sources and the headers stay as they are)."""
+import ctypes
 import gc
 import glob
 import hashlib
@@ -473,3 +474,14 @@ def test_two_libraries_do_not_share_what_they_have(operators, backends):
 
 def test_helpers():
     assert mx.library.compiled_with_gcc_cxx11_abi() in (0, 1)
+
+
+def test_a_handle_that_closes_its_library(tmp_path):
+    path = tmp_path / 'one.so'
+    subprocess.run(['g++', '-x', 'c++', '-', '-shared', '-fPIC', '-o', path], check=True,
+                   input='extern "C" int one() { return 1; }', text=True)
+    library = mx.library.MXlib(ctypes.CDLL(str(path))._handle)
+    assert str(path) in open('/proc/self/maps').read()
+    del library
+    assert str(path) not in open('/proc/self/maps').read()
+    mx.library.MXlib(ctypes.c_void_p(None))     # nothing is open: nothing is closed

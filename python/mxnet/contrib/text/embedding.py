@@ -121,7 +121,8 @@ class _TokenEmbedding(vocab.Vocabulary):
                 warnings.warn(f"{where}: the embedding vector for token {token} has been loaded and a duplicate embedding "
                               "for the  same token is seen and skipped.", stacklevel=4)
             elif len(elems) == 1:
-                warnings.warn(f"{where}: token {token} with 1-dimensional vector {elems} is likely a header and is skipped.",
+                warnings.warn(f"At line {number} of the pre-trained text embedding file: token {token} with 1-dimensional vector "
+                              f"{elems} is likely a header and is skipped.",
                               stacklevel=4)
             else:
                 if self._vec_len and len(elems) != self._vec_len:

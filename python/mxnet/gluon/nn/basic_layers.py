@@ -87,8 +87,8 @@ class Sequential(_Stack, Block):
         (1, 4)
         """
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
-            warnings.warn(f'[nn.Sequential] all children of {self.name!r} are HybridBlocks; in a '
-                          f'HybridSequential they compile to one graph',
+            warnings.warn(f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. "
+                          'Consider using HybridSequential for the best performance.',
                           stacklevel=2)
         super().hybridize(active, **kwargs)
 

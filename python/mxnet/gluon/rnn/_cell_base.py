@@ -3,7 +3,7 @@ from ... import ndarray as nd
 from ...util import accepts_device
 from ..block import Block, HybridBlock
 from ..parameter import tensor_types
-from ._sequence import batch_size_of, join_steps, make_states, mask_steps, module_of, split_steps, zeros_beside
+from ._sequence import batch_axis_of, batch_size_of, join_steps, make_states, mask_steps, module_of, split_steps, zeros_beside
 
 __all__ = ['RecurrentCell', 'HybridRecurrentCell']
 
@@ -76,7 +76,8 @@ class RecurrentCell(Block):
         first = inputs if isinstance(inputs, tensor_types) else inputs[0]
         F = module_of(first)
         place = {'ctx': first.context, 'dtype': first.dtype} if F is nd else {}
-        return self.begin_state(batch_size=batch_size_of(inputs, layout), func=zeros_beside(first), **place)
+        return self.begin_state(batch_size=batch_size_of(inputs, layout),
+                                func=zeros_beside(first, batch_axis_of(inputs, layout)), **place)
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
         """Run `length` steps.

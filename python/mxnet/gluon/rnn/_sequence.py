@@ -3,10 +3,11 @@ import inspect
 
 from ... import ndarray as nd, symbol
 from ..._arrays.classes import is_np_ndarray, to_class_of
+from ..._arrays.tracing import is_deferred_compute
 from ...util import to_current_class
 from ..parameter import tensor_types
 
-__all__ = ['split_steps', 'join_steps', 'mask_steps', 'module_of', 'batch_size_of', 'make_states', 'zeros_beside']
+__all__ = ['split_steps', 'join_steps', 'mask_steps', 'module_of', 'batch_axis_of', 'batch_size_of', 'make_states', 'zeros_beside']
 
 
 def module_of(array):
@@ -14,11 +15,24 @@ def module_of(array):
     return symbol if isinstance(array, symbol.Symbol) else nd
 
 
-def zeros_beside(array):
-    """What makes zeros of the class of `array`, from what `state_info` tells."""
+def zeros_beside(array, axis=None):
+    """What makes zeros of the class of `array`, from what `state_info` tells. `axis` is that of the
+    sequences in `array`: a graph that is recorded makes as many states as it gets sequences."""
+    if axis is not None and is_deferred_compute():
+        return lambda **info: _zeros_like_batch(array, axis, info)
     if is_np_ndarray(array):
         return lambda **info: to_class_of(nd.zeros(**info), array)
     return module_of(array).zeros
+
+
+def _zeros_like_batch(array, axis, info):
+    """Zeros as `info` tells, whose number of sequences is that of `array` whenever the recorded
+    graph runs."""
+    shape, place = tuple(info['shape']), info.get('__layout__', '').find('N')
+    if place < 0:
+        return to_class_of(nd.zeros(**info), array)
+    one = to_class_of(nd.zeros(**{**info, 'shape': shape[:place] + (1,) + shape[place + 1:]}), array)
+    return nd.broadcast_like(one, array, lhs_axes=(place,), rhs_axes=(axis,))
 
 
 def make_states(func, described):
@@ -36,9 +50,12 @@ def batch_size_of(steps, layout):
     """Sequences per batch of a sequence in either form; 0 (open) for symbols."""
     merged = isinstance(steps, tensor_types)
     first = steps if merged else steps[0]
-    if isinstance(first, symbol.Symbol):
-        return 0
-    return first.shape[layout.find('N') if merged else layout.replace('T', '').find('N')]
+    return 0 if isinstance(first, symbol.Symbol) else first.shape[batch_axis_of(steps, layout)]
+
+
+def batch_axis_of(steps, layout):
+    """The axis of the sequences in the arrays of a sequence in either form."""
+    return (layout if isinstance(steps, tensor_types) else layout.replace('T', '')).find('N')
 
 
 def _check(length, inputs, layout):

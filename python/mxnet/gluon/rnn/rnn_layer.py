@@ -1,7 +1,8 @@
 """Recurrent layers: whole sequences and stacks of layers in one operator."""
 import numpy as np
 
-from ... import ndarray as nd
+from ... import ndarray as nd, symbol
+from ..._arrays.tracing import is_deferred_compute
 from ...base import error_class
 from ...util import accepts_device
 from ..block import HybridBlock
@@ -209,8 +210,9 @@ class _RNNLayer(HybridBlock):
         if made:
             F = module_of(inputs)
             place = {'ctx': inputs.context, 'dtype': inputs.dtype} if F is nd else {}
-            batch = inputs.shape[self._layout.find('N')] if F is nd else 0
-            states = self.begin_state(batch, func=zeros_beside(inputs), **{**place, **kwargs})
+            axis = self._layout.find('N')
+            batch = 0 if F is symbol else 1 if is_deferred_compute() else inputs.shape[axis]
+            states = self.begin_state(batch, func=zeros_beside(inputs, axis), **{**place, **kwargs})
         elif isinstance(states, tensor_types):
             states = [states]
         return super().__call__(inputs, list(states), sequence_length, made)

@@ -86,7 +86,8 @@ class SyncBatchNorm(BatchNorm):
         super().__init__(1, momentum, epsilon, center, scale, use_global_stats, beta_initializer, gamma_initializer,
                          running_mean_initializer, running_variance_initializer, in_channels, **kwargs)
         if num_devices is None:
-            warnings.warn('SyncBatchNorm waits for every GPU of this machine; give num_devices if fewer of them train')
+            warnings.warn('Caution using SyncBatchNorm: it waits for every GPU of this machine. '
+                          'Give num_devices if fewer of them train.')
             num_devices = max(num_gpus(), 1)
         self._kwargs = {'eps': epsilon, 'momentum': momentum, 'fix_gamma': not scale, 'use_global_stats': use_global_stats,
                         'ndev': num_devices, 'key': self.prefix}
