@@ -384,8 +384,8 @@ class Trainer:
             self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
     def _fetch_sparse_values(self, overwritten=None):
-        """All rows of row_sparse Parameters, of which only the store has every one, for a store that
-        begins anew with what they have here."""
+        """All rows of row_sparse Parameters, for a store that begins anew with what they have here.
+        Until now only the store may have had every row."""
         if self._kvstore is None:
             return
         for index, param in enumerate(self._params):
