@@ -144,10 +144,7 @@ class Execution {
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
-    if (!ctx_.execution().is_gpu() && small &&
-        engine->TryAcquire(s_->reads.data(), static_cast<int>(s_->reads.size()), s_->writes.data(), static_cast<int>(s_->writes.size())))
-      CallHere(engine, *kernel);
-    else
+    if (!(small || (!async_ && !own_thread_ && ReadsSparse())) || ctx_.execution().is_gpu() || !TryCallHere(engine, *kernel, small))
       Push(engine, kernel);
     FinishTemporaries();
   }
@@ -292,9 +289,26 @@ class Execution {
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
   // hold what the caller's next operator reads. Larger ones want threads: those of a worker's team
   // (BorrowedTeam).
-  bool IsSmall() const {
-    const CallCost cost = CostOf(*attrs_, s_->in, s_->out);
+  bool IsSmall(bool stored = false) const {
+    const CallCost cost = CostOf(*attrs_, s_->in, s_->out, stored);
     return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds;
+  }
+
+  bool ReadsSparse() const {
+    return std::any_of(s_->in.begin(), s_->in.end(), [](const TBlob& b) { return b.sparse != nullptr; });
+  }
+
+  /* What sparse arrays store can be told while their variables are this thread's: a matrix of
+   * billions of elements may store a few. */
+  bool TryCallHere(Engine* engine, const Kernel& kernel, bool small) {
+    const int reads = static_cast<int>(s_->reads.size()), writes = static_cast<int>(s_->writes.size());
+    if (!engine->TryAcquire(s_->reads.data(), reads, s_->writes.data(), writes)) return false;
+    if (!small && !IsSmall(true)) {
+      engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
+      return false;
+    }
+    CallHere(engine, kernel);
+    return true;
   }
 
   /* The engine's variables are this thread's. */

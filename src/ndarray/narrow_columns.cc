@@ -11,7 +11,7 @@ namespace mxnet {
 namespace {
 
 // Elements from which reading indices costs more than what stands around.
-constexpr int64_t kLarge = 1 << 18;
+constexpr int64_t kLarge = 1 << 15;
 
 struct Kept {
   StorageHandle memory;

@@ -186,6 +186,7 @@ class Trainer:
         """The Parameters were moved (reset_ctx): another store, and the optimizer's states where
         the Parameters are."""
         states = self._own_updaters()[0].get_states(dump_optimizer=False)
+        self._fetch_sparse_values()
         self._reset_kvstore()
         self._init_kvstore()
         self._take_states(states, _states_reader.read_own_states)
@@ -382,6 +383,15 @@ class Trainer:
         else:
             self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
+    def _fetch_sparse_values(self, overwritten=None):
+        """All rows of row_sparse Parameters, for a store that begins anew with what they have here.
+        Until now only the store may have had every row."""
+        if self._kvstore is None:
+            return
+        for index, param in enumerate(self._params):
+            if param._stype == 'row_sparse' and param is not overwritten and param._data is not None and param not in self._params_to_init:
+                self._kvstore.pull(index, out=param._data, ignore_sparse=False)
+
     def _forget_store_values(self, parameter):
         """`parameter` is about to be overwritten: the store takes its value again at the next
         step."""
@@ -391,6 +401,7 @@ class Trainer:
                                    'setting it before the first step is accepted')
             if self._update_on_kvstore:
                 states = self._kvstore._updater.get_states(dump_optimizer=False) if self._kvstore._updater is not None else None
+                self._fetch_sparse_values(parameter)
                 self._reset_kvstore()
                 self._init_kvstore()
                 if states is not None:

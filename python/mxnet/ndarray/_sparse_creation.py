@@ -4,7 +4,7 @@ import numpy as np
 from .. import _dtypes
 from .._binding import NDArrayBase
 from .._startup.names import hint_of_any
-from ..base import mx_real_t, _MXTypeError
+from ..base import mx_real_t, _MXTypeError, _MXValueError
 from ..context import current_context
 from ._array import NDArray
 from ._creation import SPARSE
@@ -30,9 +30,9 @@ def _default_dtype(source, dtype):
     return source.dtype if isinstance(source, (NDArray, np.ndarray)) or is_scipy(source) else mx_real_t
 
 
-def _dense(values, dtype):
+def _dense(values, dtype, whole=False):
     """Values as a dense array; memory of NumPy's is shared where it can be, for as long as it takes
-    to copy a part."""
+    to copy a part. whole: numbers of rows and columns, of which none is cut off."""
     if isinstance(values, BaseSparseNDArray):
         raise TypeError(f"[sparse] a {values.stype} array as a part of another one; accepted: dense arrays and lists")
     if isinstance(values, NDArray):
@@ -40,7 +40,7 @@ def _dense(values, dtype):
     values = np.asarray(values)
     if _dtypes.number(dtype) != _dtypes.BFLOAT16:
         kind = _dtypes.TYPES[_dtypes.number(dtype)]
-        if values.dtype.kind == "f" and np.dtype(kind).kind in "iu" and (values != values.astype(kind)).any():
+        if whole and values.dtype.kind == "f" and (values != values.astype(kind)).any():
             raise ValueError(f"[sparse] fractions as {np.dtype(kind).name}; accepted: whole numbers")
         values = np.ascontiguousarray(values, dtype=kind).reshape(values.shape)
         if values.flags.writeable and values.size:
@@ -52,7 +52,7 @@ def _filled(stype, shape, ctx, dtype, parts):
     """An array of these parts: (number, values, dtype)."""
     out = new_array(stype, shape, ctx or current_context(), dtype)
     for number, values, kind in parts:
-        set_part(out, number, _dense(values, kind))
+        set_part(out, number, _dense(values, kind, whole=number >= 0))
     return out
 
 
@@ -82,7 +82,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
     if len(shape) != 2:
         raise ValueError(f"[csr_matrix] invalid shape {shape}; accepted: two dimensions")
     if len(data) != len(indices):
-        raise ValueError(f"[csr_matrix] {len(data)} values and {len(indices)} indices; accepted: as many")
+        raise _MXValueError(f"[csr_matrix] {len(data)} values and {len(indices)} indices; accepted: as many")
     return _filled("csr", shape, ctx, dtype, [(-1, data, dtype), (0, indptr, "int64"), (1, indices, "int64")])
 
 
@@ -196,7 +196,7 @@ def _rows_of_parts(data, indices, shape, ctx, dtype):
         raise ValueError(f"[row_sparse_array] invalid shape: rows of shape {tuple(values)} of an array of shape {shape}; "
                          f"accepted: {('n', *shape[1:])}")
     if values[0] != len(indices):
-        raise ValueError(f"[row_sparse_array] {values[0]} rows and {len(indices)} indices; accepted: as many")
+        raise _MXValueError(f"[row_sparse_array] {values[0]} rows and {len(indices)} indices; accepted: as many")
     data, indices = _ascending(data, indices)
     return _filled("row_sparse", shape, ctx, dtype, [(-1, data, dtype), (0, indices, "int64")])
 

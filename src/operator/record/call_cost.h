@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 #include "operator/record/traits.h"
 
@@ -35,23 +36,28 @@ struct CallCost {
   double NsFromMemory() const { return kCallNs + bytes / 10 + flops / 120; }
 };
 
-inline CallCost CostOf(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
+/* stored: of sparse arrays what they store counts, and of the record's flops the share of it. Their
+ * parts may be read then. */
+inline CallCost CostOf(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, bool stored = false) {
   const Op& op = *attrs.op;
   CallCost cost;
+  const auto size_of = [stored](const TBlob& blob) { return stored && blob.sparse ? blob.sparse->values.Size() : blob.Size(); };
   const auto count = [&cost](int64_t elements, const TBlob& blob) {
     cost.elements += static_cast<double>(elements);
     cost.bytes += static_cast<double>(elements) * static_cast<double>(DTypeSize(blob.dtype));
     cost.largest = std::max(cost.largest, elements);
   };
-  for (const TBlob& blob : out) count(blob.Size(), blob);
+  for (const TBlob& blob : out) count(size_of(blob), blob);
   const ReadsChosen* chosen = op.trait<ReadsChosen>();
   for (int i = 0; i < in.size(); ++i) {
     if (attrs.ReadsOnlyShape(i)) continue;
-    const int64_t size = in[i].Size();
+    const int64_t size = size_of(in[i]);
     count(chosen && chosen->input == i && out.size() > 0 ? std::min(size, out[0].Size()) : size, in[i]);
   }
   cost.counts_flops = static_cast<bool>(op.flops);
   cost.flops = op.flops ? op.flops(attrs, in, out) : out.empty() ? 0 : static_cast<double>(out[0].Size());
+  for (const TBlob& blob : in)
+    if (stored && blob.sparse && blob.Size() > 0) cost.flops *= static_cast<double>(size_of(blob)) / static_cast<double>(blob.Size());
   return cost;
 }
 

@@ -217,11 +217,18 @@ struct ShortRows {
       return AddUp<kCount / 2>(half);
     }
   }
-  static inline void Fill(T value, T* to, int64_t count) {
-    const V all = value - V{};
+  /* The first `count` of `from` times `factor`. `readable`: elements there are at `from`. */
+  static inline void Multiply(T factor, const T* from, T* to, int64_t count, int64_t readable) {
     int64_t k = 0;
+    if (count + kLanes > readable) {
+      for (; k < count; ++k) to[k] = factor * from[k];
+      return;
+    }
     do {
-      std::memcpy(to + k, &all, sizeof(V));
+      V some;
+      std::memcpy(&some, from + k, sizeof(V));
+      some *= factor;
+      std::memcpy(to + k, &some, sizeof(V));
       k += kLanes;
     } while (k < count);
   }
@@ -309,17 +316,16 @@ MXNET_SCALAR void ScatterRows(const DotCall<T>& c, int64_t at, const Range& rang
   }
 }
 
-/* Elements `n` to `last`, whose factors lie at `factor`. */
+/* What lies at `product` to the columns of elements `n` to `last`. */
 template <bool kOne, typename T, typename I>
-MXNET_SCALAR void AddProducts(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, const T* factor) {
+MXNET_SCALAR void AddProducts(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, const T* product) {
   T* __restrict const out = c.out + at;
-  const T* const values = c.values;
   const int64_t step = kOne ? 1 : c.out_step;
-  for (; n + 8 <= last; n += 8, factor += 8) {
-    PrefetchElements(index, values, n);
-    for (int k = 0; k < 8; ++k) out[index[n + k] * step] += values[n + k] * factor[k];
+  for (; n + 8 <= last; n += 8, product += 8) {
+    PrefetchElements(index, c.values, n);
+    for (int k = 0; k < 8; ++k) out[index[n + k] * step] += product[k];
   }
-  for (; n < last; ++n) out[index[n] * step] += values[n] * *factor++;
+  for (; n < last; ++n) out[index[n] * step] += *product++;
 }
 
 template <bool kOne, typename T, typename I>
@@ -331,8 +337,10 @@ void ScatterColumn(const DotCall<T>& c, int64_t at, const Range& range, const I*
   Short::Visit(c, [&](int64_t begin, int64_t end) {
     if (!Short::Fits(c, begin, end)) return ScatterRows<kOne>(c, at, range, index, begin, end);
     const int64_t first = c.indptr[begin];
-    for (int64_t r = begin; r < end; ++r)
-      Short::Fill(c.dense[r * c.dense_step + at], rows.buffer + (c.indptr[r] - first), c.indptr[r + 1] - c.indptr[r]);
+    for (int64_t r = begin; r < end; ++r) {
+      const int64_t n = c.indptr[r];
+      Short::Multiply(c.dense[r * c.dense_step + at], c.values + n, rows.buffer + (n - first), c.indptr[r + 1] - n, c.indptr[c.end] - n);
+    }
     AddProducts<kOne>(c, at, index, first, c.indptr[end], rows.buffer);
   });
 }

@@ -98,7 +98,8 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
             int64_t columns, T* out, const NarrowColumns& narrow = {}) {
   if (rows == 0 || columns == 0) return;
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
-  const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns));
+  // reaching a row of `dense` takes as long as some columns of it
+  const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns + 4));
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
     ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
       if (begin < end)

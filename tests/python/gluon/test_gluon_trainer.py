@@ -306,3 +306,24 @@ def test_states_of_row_sparse_parameters_are_loaded(tmp_path, kvstore):
     other.set_data(reached)
     loaded.load_states(str(tmp_path / "states"))
     np.testing.assert_array_equal(go_on(weight, trainer).asnumpy(), go_on(other, loaded).asnumpy())
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device"])
+def test_rows_stay_when_another_parameter_is_overwritten(kvstore):
+    """The store begins anew then. Here the row_sparse Parameter has the rows pulled last alone."""
+    table = gluon.Parameter("table", shape=(6, 1), init=mx.init.Constant(0.5), stype="row_sparse", grad_stype="row_sparse")
+    bias = gluon.Parameter("bias", shape=(1,), init=mx.init.Zero())
+    for p in (table, bias):
+        p.initialize()
+    trainer = gluon.Trainer([table, bias], "sgd", {"learning_rate": 0.1, "momentum": 0.5}, kvstore=kvstore)
+    wanted, moved = np.full((6, 1), 0.5, "float32"), np.zeros((6, 1), "float32")
+    for rows in ([1, 2], [3, 4], [1, 4]):
+        x = nd.sparse.csr_matrix(([1, 1], rows, [0, 2]), shape=(1, 6))
+        with autograd.record():
+            loss = nd.dot(x, table.row_sparse_data(x.indices)) + bias.data()
+        loss.backward()
+        trainer.step(1)
+        moved[rows] = 0.5 * moved[rows] - 0.1
+        wanted[rows] += moved[rows]
+        bias.set_data(nd.ones(1))
+    np.testing.assert_allclose(table.row_sparse_data(nd.arange(6)).asnumpy(), wanted, rtol=1e-6)

@@ -166,6 +166,27 @@ def test_definitions_are_checked(call, words):
         call()
 
 
+@pytest.mark.parametrize('make', [
+    lambda: sparse.csr_matrix(([1., 2., 3.], [0, 1], [0, 1, 2]), shape=(2, 2)),
+    lambda: sparse.row_sparse_array(([[1.]], [0, 1]), shape=(4, 1)),
+])
+def test_lengths_that_differ_are_both_kinds_of_errors(make):
+    """1.x finds them in the library, and so raises MXNetError."""
+    with pytest.raises(mx.MXNetError, match='accepted: as many'):
+        make()
+    with pytest.raises(ValueError, match='accepted: as many'):
+        make()
+
+
+def test_values_become_integers_as_in_dense_arrays():
+    values, wanted = [1.5, -2.7], np.array([1, -2], 'int32')
+    x = sparse.csr_matrix((values, [0, 1], [0, 1, 2]), shape=(2, 2), dtype='int32')
+    np.testing.assert_array_equal(x.data.asnumpy(), wanted)
+    x = sparse.row_sparse_array(([[v] for v in values], [0, 2]), shape=(3, 1), dtype='int32')
+    np.testing.assert_array_equal(x.data.asnumpy()[:, 0], wanted)
+    np.testing.assert_array_equal(x.data.asnumpy()[:, 0], mx.nd.array(values, dtype='int32').asnumpy())
+
+
 def test_empty_shapes():
     for shape, stype in (((0, 3), 'csr'), ((3, 0), 'csr'), ((0, 3), 'row_sparse'), ((3, 0), 'row_sparse')):
         x = mx.nd.zeros(shape, stype=stype)

@@ -181,6 +181,37 @@ def test_short_rows_of_different_lengths(dtype, columns):
         np.testing.assert_allclose(numpy(got), (x.T if transpose else x).astype("float64") @ w, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("dtype,tolerance", [("float32", 2e-5), ("float64", 1e-12)])
+@pytest.mark.parametrize("last", [0, 1, 3, 40])
+def test_a_vector_times_short_rows(dtype, tolerance, last):
+    """The last row ends where the values end, so nothing behind it may be read. The third product
+    finds the copy of the columns that the second one made."""
+    rng = np.random.RandomState(last)
+    lengths = np.append(rng.randint(0, 20, 4000), last)
+    index = np.concatenate([np.sort(rng.choice(3000, n, replace=False)) for n in lengths])
+    values = rng.uniform(-1, 1, len(index)).astype(dtype)
+    x = mx.nd.sparse.csr_matrix((values, index, np.append(0, np.cumsum(lengths))), shape=(4001, 3000))
+    dense = x.asnumpy().astype("float64")
+    for _ in range(3):
+        for transpose in (False, True):
+            v = rng.uniform(-1, 1, (4001 if transpose else 3000, 1)).astype(dtype)
+            got = mx.nd.dot(x, mx.nd.array(v, dtype=dtype), transpose_a=transpose, forward_stype="default")
+            np.testing.assert_allclose(numpy(got), (dense.T if transpose else dense) @ v, rtol=tolerance, atol=tolerance)
+
+
+def test_what_a_sparse_array_stores_may_change_between_calls():
+    """Calls of it are short or long by what it stores when their turn comes."""
+    rng = np.random.RandomState(0)
+    ones = mx.nd.ones((3000, 1))
+    x = mx.nd.sparse.zeros("csr", (2000, 3000))
+    for density in (0.0, 0.001, 0.3, 0.002):
+        dense = random(rng, (2000, 3000), density).astype("float32")
+        mx.nd.cast_storage(mx.nd.array(dense), stype="csr", out=x)
+        got = [mx.nd.dot(x, ones), mx.nd.dot(x * 2, ones), mx.nd.sum(x, axis=1, keepdims=True)]
+        for g, factor in zip(got, (1, 2, 1)):
+            np.testing.assert_allclose(numpy(g), factor * dense.sum(1, keepdims=True), rtol=1e-4, atol=1e-3)
+
+
 def test_errors_name_what_does_not_fit():
     x = sparse(np.ones((4, 3), "float32"), "csr")
     with pytest.raises(ValueError, match=r"\[dot\].*\(4, ?3\).*\(4, ?2\)"):

@@ -45,15 +45,20 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
 
 // out[i] = row number[i] of the weight, in one copy each. Rows of large tables lie on pages that
 // the processor has to look up, so they are asked for ahead: into the level-2 cache, because more
-// lines can be on their way there than to the first.
+// lines can be on their way there than to the first, and some rows at once, so that their pages are
+// looked up together.
 template <typename Length>
 void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out) {
-  constexpr int64_t kAhead = 12, kMost = 1024;
+  constexpr int64_t kTogether = 32, kMost = 1024;
   const int64_t asked = std::min<int64_t>(size, kMost);
-  for (int64_t i = 0; i < n; ++i) {
-    if (i + kAhead < n)
-      for (int64_t b = 0; b < asked; b += 64) __builtin_prefetch(weight + number[i + kAhead] * size + b, 0, 2);
-    std::memcpy(out + i * size, weight + number[i] * size, size);
+  const auto ask = [&](int64_t begin) __attribute__((always_inline)) {
+    for (int64_t i = begin; i < std::min(begin + kTogether, n); ++i)
+      for (int64_t b = 0; b < asked; b += 64) __builtin_prefetch(weight + number[i] * size + b, 0, 2);
+  };
+  ask(0);
+  for (int64_t begin = 0; begin < n; begin += kTogether) {
+    ask(begin + kTogether);
+    for (int64_t i = begin; i < std::min(begin + kTogether, n); ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
   }
 }
 
