@@ -315,6 +315,7 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "DynamicQuantizeMatMul", 1, kNewest, ConvertDynamicQuantizeMatMul, nullptr},
       {"com.microsoft", "MatMulIntegerToFloat", 1, kNewest, ConvertMatMulIntegerToFloat, nullptr},
       {"com.microsoft", "MatMulNBits", 1, kNewest, ConvertMatMulNBits, nullptr},
+      {"com.microsoft", "GatherBlockQuantized", 1, kNewest, ConvertGatherBlockQuantized, nullptr},
       {"com.microsoft", "DynamicQuantizeLSTM", 1, kNewest, ConvertDynamicQuantizeLSTM, nullptr},
   };
   return rules;

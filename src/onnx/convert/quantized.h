@@ -30,6 +30,7 @@ void MakeSigned(const Call& c, Value* x, Value* zero);
 Value OptionalInput(const Call& c, int i);
 
 void ConvertMatMulNBits(Call& c);
+void ConvertGatherBlockQuantized(Call& c);
 void ConvertQLinearBinary(Call& c);  // argument: add, multiply
 void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
 void ConvertQLinearSoftmax(Call& c);

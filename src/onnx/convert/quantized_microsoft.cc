@@ -202,6 +202,56 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
 
 namespace {
 
+/* Entries of an axis; the dimensions of the indices take its place. */
+Value Taken(const Call& c, const Value& x, const Value& indices, int axis) {
+  std::vector<int64_t> dims(x.shape().begin(), x.shape().begin() + axis);
+  dims.insert(dims.end(), indices.shape().begin(), indices.shape().end());
+  dims.insert(dims.end(), x.shape().begin() + axis + 1, x.shape().end());
+  if (Shape(dims).Size() == 0) return c.Filled(Shape(dims), x.dtype(), 0);
+  return c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}});
+}
+
+/* The last dimension unpacked, `count` numbers long. */
+Value UnpackedLast(const Call& c, const Value& packed, int64_t bits, int64_t count) {
+  Shape shape = packed.shape();
+  shape[packed.ndim() - 1] = count;
+  if (shape.Size() == 0) return c.Filled(shape, kUint8, 0);
+  return c.Reshape(Unpacked(c, packed, bits, shape.Prod(0, packed.ndim() - 1), count), shape);
+}
+
+}  // namespace
+
+/* Rows are taken first, so that the table stays as small as it is in the file. */
+void ConvertGatherBlockQuantized(Call& c) {  // data, indices, scales, zero points
+  const Value &data = c.in(0), &indices = c.in(1), &scales = c.in(2);
+  CheckRank(c, 0, 1, 32);
+  const int rank = data.ndim();
+  const int axis = c.Axis(c.Attr("gather_axis", int64_t{0}), rank), along = c.Axis(c.Attr("quantize_axis", int64_t{1}), rank);
+  const int64_t block = c.Attr("block_size", int64_t{128}), bits = c.Attr("bits", int64_t{4});
+  const bool packed = !c.small(0) && bits != 8;
+  CheckSmall(c, "block_size", {block}, 1);
+  if (indices.dtype() != kInt32 && indices.dtype() != kInt64) c.Refuse("indices are not int32 or int64");
+  if (axis == along) c.Refuse("gather_axis and quantize_axis are both " + Text(axis) + "; accepted are two axes");
+  if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  if (packed && (data.dtype() != kUint8 || along != rank - 1))
+    c.Refuse("quantize_axis is " + Text(along) + " and data is " + std::string(DTypeName(data.dtype())) + " " + Text(data.shape()) +
+             "; accepted of packed numbers: the last axis, of uint8");
+  if (scales.ndim() != rank) c.Refuse("data has shape " + Text(data.shape()) + ", scales " + Text(scales.shape()));
+  const int at = along < axis ? along : along + indices.ndim() - 1;
+  Value x = Taken(c, data, indices, axis), zero;
+  if (packed) x = UnpackedLast(c, x, bits, data.shape()[along] * (8 / bits));
+  if (c.has(3)) {
+    zero = Taken(c, c.in(3), indices, axis);
+    if (packed) zero = UnpackedLast(c, zero, bits, scales.shape()[along]);
+  } else if (!c.small(0) && data.dtype() == kUint8) {
+    zero = c.Filled(Shape(x.ndim(), 1), kUint8, static_cast<double>(int64_t{1} << (bits - 1)));
+  }
+  const Value scale = SpreadAlong(c, Taken(c, scales, indices, axis), x.shape(), at, block);
+  c.Out(Dequantized(c, x, scale, c.has(3) ? SpreadAlong(c, zero, x.shape(), at, block) : zero));
+}
+
+namespace {
+
 /* Scale or zero point of W or R (directions, rows, columns): one for each direction or column;
  * kNone where it has another size. */
 Value OfColumns(const Call& c, const Value& v, const Value& weight) {

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from import_checks import MICROSOFT, check, node
+from import_checks import MICROSOFT, check, model, node, ours
 
 RANDOM = np.random.RandomState(0)
 
@@ -129,6 +129,64 @@ def test_four_bits():
                 **MICROSOFT)
     check(made, {"x": floats(2, 3, 64)}, {"w": whole("u1", 5, 2, 16), "s": floats(10),
                                           "z": whole("u1", 5)}, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("bits, block, with_zeros", [(4, 16, False), (4, 32, True), (8, 16, False), (8, 32, True)])
+def test_rows_of_packed_tables(bits, block, with_zeros):
+    """Two numbers of a byte, the low one first, and zero points packed alike."""
+    rows, size = 9, 48
+    blocks = -(-size // block)
+    table, zeros = whole("u1", rows, size * bits // 8), whole("u1", rows, -(-blocks * bits // 8))
+    scales, indices = np.abs(floats(rows, blocks)) + 0.1, np.array([[3, 0, 8], [-1, 5, -9]])
+
+    def numbers(bytes_):
+        parts = [bytes_ & 15, bytes_ >> 4] if bits == 4 else [bytes_]
+        return np.stack(parts, -1).reshape(rows, -1).astype("f4")
+
+    zero = numbers(zeros)[:, :blocks].repeat(block, 1)[:, :size] if with_zeros else 2 ** (bits - 1)
+    wanted = ((numbers(table) - zero) * scales.repeat(block, 1)[:, :size])[indices]
+    made = node("GatherBlockQuantized", ["w", "i", "s"] + ["z"] * with_zeros, ["y"], bits=bits, block_size=block,
+                gather_axis=0, quantize_axis=1, **MICROSOFT)
+    weights = {"w": table, "s": scales, **({"z": zeros} if with_zeros else {})}
+    data = model([made], {"i": indices}, weights)
+    np.testing.assert_allclose(ours(data, {"i": indices})[0], wanted, rtol=1e-6)
+    check(made, {"i": indices}, weights, rtol=1e-6)
+    none = {"i": np.zeros((2, 0), "int64")}
+    assert ours(model([made], none, weights), none)[0].shape == (2, 0, size)
+
+
+@pytest.mark.parametrize("kind", ["UINT4", "INT4"])
+@pytest.mark.parametrize("axis, along, with_zeros", [(0, 1, False), (0, 2, True), (1, 0, True), (2, 1, False)])
+def test_entries_of_tables_in_4_bit_types(kind, axis, along, with_zeros):
+    """Any two axes, as there is nothing to unpack; without zero points they are 0."""
+    helper, types = pytest.importorskip("onnx").helper, pytest.importorskip("onnx").TensorProto
+    shape, few = [20, 18, 20], [20, 18, 20]
+    few[along] = 2
+    low = -8 if kind == "INT4" else 0
+    table, zeros = (RANDOM.randint(low, low + 16, s) for s in (shape, few))
+    scales, indices = np.abs(floats(*few)) + 0.1, np.array([[3, 0, 8], [-1, 5, -9]])
+    broad = lambda a: a.repeat(16, along).take(range(shape[along]), along)
+    wanted = np.take((table - (broad(zeros) if with_zeros else 0)) * broad(scales), indices, axis)
+    made = node("GatherBlockQuantized", ["w", "i", "s"] + ["z"] * with_zeros, ["y"], block_size=16, gather_axis=axis,
+                quantize_axis=along, **MICROSOFT)
+    constants = [helper.make_tensor(name, getattr(types, kind), list(a.shape), a.ravel()) for name, a in (("w", table), ("z", zeros))]
+    graph = helper.make_graph([made], "g", [helper.make_tensor_value_info("i", types.INT64, [2, "n"])],
+                              [helper.make_tensor_value_info("y", types.FLOAT, None)],
+                              [*constants, helper.make_tensor("s", types.FLOAT, few, scales.ravel())])
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)],
+                             ir_version=10).SerializeToString()
+    np.testing.assert_allclose(ours(data, {"i": indices})[0], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape, given, words", [((5, 16), {"quantize_axis": 0}, "two axes"), ((5, 16), {"bits": 3}, "2, 4 and 8"),
+                                                 ((5, 16), {"gather_axis": 1, "quantize_axis": 0}, "the last axis, of uint8"),
+                                                 ((5, 16), {"block_size": 0}, "block_size"), ((5, 16, 1), {"quantize_axis": 2}, "scales")])
+def test_what_packed_tables_refuse(shape, given, words):
+    made = node("GatherBlockQuantized", ["w", "i", "s"], ["y"], **{"block_size": 16, **given}, **MICROSOFT)
+    feeds = {"i": np.array([0, 1])}
+    data = model([made], feeds, {"w": whole("u1", *shape), "s": floats(5, 2)})
+    with pytest.raises(ValueError, match=words):
+        ours(data, feeds)
 
 
 def test_lstm_with_weights_of_bytes():
