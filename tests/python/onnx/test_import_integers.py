@@ -309,7 +309,7 @@ def test_files_cannot_name_the_nodes_that_take_the_place_of_others():
         mx.onnx.load(data)
 
 
-@pytest.mark.parametrize("bits, block", [(4, 32), (4, 16), (4, 64), (8, 32), (2, 16)])
+@pytest.mark.parametrize("bits, block", [(4, 32), (4, 16), (4, 64), (8, 32), (8, 16), (8, 4), (2, 16), (2, 32), (2, 64), (2, 8)])
 @pytest.mark.parametrize("rows, with_zeros", [(1, True), (2, False), (6, True), (21, False)])
 def test_weights_of_few_bits_stay_packed(bits, block, rows, with_zeros):
     random = np.random.RandomState(4)
