@@ -1,9 +1,8 @@
 // Numbers of few bits become floats in registers: their bytes are all that is read of a weight.
-#include "operator/quantized/block_dense.h"
-
 #include <cstring>
 
 #include "base/vector_bytes.h"
+#include "operator/quantized/block_dense.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -125,7 +124,7 @@ void WholeRows(const BlockRows& weight, const float* split, int64_t pitch, int64
 
 using RowLoop = void (*)(const BlockRows&, const float*, int64_t, int64_t, float*, int64_t);
 
-/* Loops for kCount rows of the weight whose blocks are whole registers of some width; null: none. */
+/* A loop for kCount rows of the weight whose blocks are whole registers of some width, or null. */
 template <int kBits, int kCount>
 RowLoop WholeLoop(int64_t bytes) {
   if (bytes % kWidest == 0) return WholeRows<kBits, kWidest, kCount>;
