@@ -12,6 +12,8 @@ import warnings
 
 import numpy as np
 
+import onnx_corpus_forms
+import onnx_corpus_newer
 import onnx_corpus_transformers
 import onnx_models
 from onnx_models import Made, draw, exported, images
@@ -239,10 +241,17 @@ def own_files():
     forms()
 
 
+def transformers_forms():
+    onnx_corpus_transformers.files(add)
+    onnx_corpus_forms.files(CORPUS)
+
+
 # The beginning of the files' names: packages without which they are left out, and what lists them.
 PARTS = {
     "timm.": (("torch", "torchvision", "timm", "onnxruntime"), timm_files),
     "transformers.": (("torch", "transformers", "onnxruntime"), lambda: onnx_corpus_transformers.files(add)),
+    "newer.": (("torch", "transformers", "onnxruntime"), lambda: onnx_corpus_newer.files(add)),
+    "forms.": (("torch", "transformers", "onnxruntime"), transformers_forms),
     "sklearn.": (("sklearn", "skl2onnx", "onnxruntime"), sklearn_files),
     "xgboost.": (("sklearn", "skl2onnx", "onnxmltools", "xgboost", "onnxruntime"),
                  lambda: boosted_files("xgboost", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")),
