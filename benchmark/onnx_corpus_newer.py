@@ -35,6 +35,8 @@ CACHED = {"arcee": "ArceeForCausalLM", "biogpt": "BioGptForCausalLM",
 # Decoders of pairs: they read the encoder's states, and caches of both attentions.
 PAIRS = {"bart": "BartForConditionalGeneration", "t5": "T5ForConditionalGeneration", "marian": "MarianMTModel",
          "whisper": "WhisperForConditionalGeneration", "m2m_100": "M2M100ForConditionalGeneration"}
+# Their keys and values come from a latent array, one for each head.
+LATENT = "deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa minicpm3 sarvam_mla youtu".split()
 
 
 def sized(config, values):
@@ -50,7 +52,7 @@ def sized(config, values):
 def decoder(kind):
     def build():
         import transformers
-        config = older.configured(kind, older.SMALL | FEW)
+        config = older.configured(kind, older.SMALL | FEW | ({"num_key_value_heads": 4} if kind in LATENT else {}))
         config._experts_implementation = "batched_mm"   # the usual one counts with histc, which exporters do not know
         try:
             net = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
@@ -80,8 +82,8 @@ def words(batch):
 
 
 class PairCached:
-    """The decoder's half of a pair, a word behind some whose keys and values are given, as are those
-    of the encoder's states."""
+    """The decoder's half of a pair, a word behind some whose keys and values are given, as are
+    those of the encoder's states."""
     NAMES = ("self_k", "self_v", "cross_k", "cross_v")
 
     def __init__(self, cls):
