@@ -75,6 +75,7 @@ class Rewriter {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (gone_.count(i)) continue;
       const NodeProto& n = graph_.nodes[i];
+      if (Is(n, "MatMul") && BlockLayer(i)) continue;
       if (Is(n, "Conv") || Is(n, "Gemm") || Is(n, "MatMul"))
         Layer(i);
       else if (Is(n, "ConvInteger") || Is(n, "MatMulInteger"))
@@ -275,6 +276,29 @@ class Rewriter {
       AddInt(&made, "transB", transposed);
     AddInt(&made, "weight_axis", axis), AddInt(&made, "added", added || Is(n, "Gemm"));
     SetInputs(&made);
+  }
+
+  /* A product with a weight of 4 or 8 bits whose blocks of rows have scales of their own. */
+  bool BlockLayer(size_t at) {
+    const NodeProto& n = graph_.nodes[at];
+    const NodeProto* step = n.inputs.size() == 2 ? MakerOf(n.inputs[1]) : nullptr;
+    if (!step || !Is(*step, "DequantizeLinear") || step->inputs.size() < 2 || !ReadOnce(n.inputs[1]) || step->Find("output_dtype"))
+      return false;
+    const int64_t block = IntOf(*step, "block_size", 0), axis = IntOf(*step, "axis", 1);
+    const std::string zeros = InputOf(*step, 2);
+    const Value *w = session_.ConstantNamed(step->inputs[0]), *scale = session_.ConstantNamed(step->inputs[1]),
+                *zero = zeros.empty() ? nullptr : session_.ConstantNamed(zeros);
+    const SmallType* small = step->small.empty() ? nullptr : step->small[0];
+    if (!w || !scale || (!zeros.empty() && !zero) || block < 2 || block % 2 || (small && (small->format || small->bits != 4))) return false;
+    if (w->kind != Value::kTensor || w->ndim() != 2 || (axis != 0 && axis != -2) || DTypeSize(w->dtype()) != 1 || w->shape()[0] % block ||
+        w->size() == 0 || scale->dtype() != kFloat32 || scale->shape() != Shape{w->shape()[0] / block, w->shape()[1]} ||
+        (zero && (zero->shape() != scale->shape() || zero->dtype() != w->dtype())))
+      return false;
+    NodeProto& made = Replace(Begin(at), "BlockDense");
+    made.inputs = {n.inputs[0], step->inputs[0], step->inputs[1], zeros};
+    AddInt(&made, "block_size", block), AddInt(&made, "bits", small ? 4 : 8);
+    SetInputs(&made);
+    return true;
   }
 
   bool TakeBias(Group* g, std::string* bias) const {

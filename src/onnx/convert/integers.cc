@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "onnx/builder.h"
 
@@ -52,6 +54,29 @@ struct SignedNumbers {
   Value numbers, rest, zero;
 };
 
+/* The least and the largest of int8 weights less the zero points of their filters. Stored ones are
+ * read for this, and are no more in memory then than before. */
+std::pair<int64_t, int64_t> RangeOf(const Call& c, const Value& numbers, const Value& zero) {
+  FoldedWeights* const folded = c.builder()->folded();
+  const std::vector<NDArray> of{numbers.array, zero.array};
+  if (const auto* found = folded->Find("range", of)) {
+    const std::vector<int64_t> range = IntsIn((*found)[0]);
+    return {range[0], range[1]};
+  }
+  const std::vector<uint8_t> bytes = BytesOf(numbers.array);
+  const auto* at = reinterpret_cast<const int8_t*>(bytes.data());
+  const std::vector<int64_t> zeros = IntegersOf(zero);
+  const int64_t rows = static_cast<int64_t>(zeros.size()), each = numbers.size() / rows;
+  int64_t least = std::numeric_limits<int64_t>::max(), most = std::numeric_limits<int64_t>::min();
+  for (int64_t r = 0; r < rows; ++r, at += each) {
+    const auto ends = std::minmax_element(at, at + each);
+    least = std::min<int64_t>(least, *ends.first - zeros[r]);
+    most = std::max<int64_t>(most, *ends.second - zeros[r]);
+  }
+  folded->Put("range", of, {c.IntTensor({least, most}).array});
+  return {least, most};
+}
+
 /*
  * Bytes without sign are moved by 128. A zero point goes into the numbers where these stay bytes;
  * else what does not fit is a second weight.
@@ -65,12 +90,11 @@ SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
   const Value wide = c.Cast(zero, kInt32);
   s.zero = c.Reshape(wide, Shape{wide.size()});
   if (!s.zero.known()) return s;
-  Sizes dims(static_cast<size_t>(s.numbers.ndim()), 1), all;
+  const auto [least, most] = RangeOf(c, s.numbers, wide);
+  if (most > 127 + 127) return s;
+  Sizes dims(static_cast<size_t>(s.numbers.ndim()), 1);
   dims[0] = wide.size();
   const Value moved = Sub(c, c.Cast(s.numbers, kInt32), c.Reshape(wide, Shape(dims)));
-  for (int i = 0; i < moved.ndim(); ++i) all.push_back(i);
-  const int64_t least = IntegersOf(Reduce(c, "min", moved, all, false))[0], most = IntegersOf(Reduce(c, "max", moved, all, false))[0];
-  if (most > 127 + 127) return s;
   const Value cut = least < -128 || most > 127 ? Clip(c, moved, -128, 127) : moved;
   s.numbers = c.Cast(cut, kInt8), s.zero = Value();
   if (least < -128 || most > 127) s.rest = c.Cast(Sub(c, moved, cut), kInt8);
@@ -441,6 +465,7 @@ const Rules& IntegerRules() {
   static const Rules rules = {
       {"mxnet.integers", "Conv", 1, 1, ConvertIntegerConv, nullptr},
       {"mxnet.integers", "Dense", 1, 1, ConvertIntegerDense, nullptr},
+      {"mxnet.integers", "BlockDense", 1, 1, ConvertBlockDense, nullptr},
       {"mxnet.integers", "MatMul", 1, 1, ConvertIntegerMatMul, nullptr},
       {"mxnet.integers", "Add", 1, 1, ConvertIntegerPair, "add"},
       {"mxnet.integers", "Mul", 1, 1, ConvertIntegerPair, "multiply"},

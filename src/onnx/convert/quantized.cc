@@ -1,8 +1,10 @@
 #include "onnx/convert/quantized.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
+#include "ndarray/stored.h"
 #include "onnx/convert/integers.h"
 
 namespace mxnet {
@@ -57,6 +59,18 @@ void MakeSigned(const Call& c, Value* x, Value* zero) {
   *x = c.Cast(AddNumber(c, c.Cast(*x, kInt16), -128), kInt8);
   const Value wide = zero->kind == Value::kNone ? c.Scalar(0, kInt16) : c.Cast(*zero, kInt16);
   *zero = AddNumber(c, wide, -128);
+}
+
+std::vector<uint8_t> BytesOf(const NDArray& a) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
+  Chunk* const chunk = a.chunk();
+  const bool held = chunk->stored && HoldStored(chunk);
+  if (held)
+    std::memcpy(bytes.data(), static_cast<const char*>(chunk->handle.dptr) + a.byte_offset(), bytes.size());
+  else
+    a.SyncCopyToCPU(bytes.data(), bytes.size());
+  if (held) ReleaseStored(chunk);
+  return bytes;
 }
 
 Value OptionalInput(const Call& c, int i) { return c.has(i) ? c.in(i) : Value(); }

@@ -28,8 +28,11 @@ bool IsZero(const Value& v);
 void MakeSigned(const Call& c, Value* x, Value* zero);
 /* None where it was left out. */
 Value OptionalInput(const Call& c, int i);
+/* The bytes of a known array. One that is stored is no more in memory than before. */
+std::vector<uint8_t> BytesOf(const NDArray& a);
 
 void ConvertMatMulNBits(Call& c);
+void ConvertBlockDense(Call& c);  // of a node that takes the place of others (onnx/integers.h)
 void ConvertGatherBlockQuantized(Call& c);
 void ConvertQLinearBinary(Call& c);  // argument: add, multiply
 void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky

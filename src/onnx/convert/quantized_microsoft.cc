@@ -1,4 +1,7 @@
 // Quantized operators that onnxruntime's quantizers write.
+#include <algorithm>
+
+#include "onnx/builder.h"
 #include "onnx/convert/integers.h"
 #include "onnx/convert/recurrent.h"
 
@@ -197,6 +200,51 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
                           {"no_bias", Text(!c.has(5))},
                           {"with_shift", Text(c.has(3))},
                           {"in_integers", Text(in_integers)}};
+  c.Out(c.Cast(c.Op("_block_dense", operands, attrs), a.dtype()));
+}
+
+/* A weight (k, n) of bytes, in the order of MatMulNBits: rows and columns change places, and two
+ * numbers of 4 bits are one byte. In one step, for all that is kept of it is the result. */
+static Value PackedBlocks(const Call& c, const Value& w, int64_t bits, int64_t block) {
+  FoldedWeights* const folded = c.builder()->folded();
+  const std::string what = "blocks of " + Text(block) + " in " + Text(bits);
+  if (const auto* found = folded->Find(what, {w.array})) return Value((*found)[0]);
+  const int64_t k = w.shape()[0], n = w.shape()[1], columns = 32;  // at a time, so that lines of the weight are read once
+  const std::vector<uint8_t> numbers = BytesOf(w.array);
+  const int add = w.dtype() == kInt8 ? 1 << (bits - 1) : 0;
+  std::vector<uint8_t> packed(static_cast<size_t>(n * k * bits / 8), 0);
+  for (int64_t begin = 0; begin < n; begin += columns)
+    for (int64_t r = 0; r < k; ++r)
+      for (int64_t i = begin; i < std::min(begin + columns, n); ++i) {
+        const uint8_t number = static_cast<uint8_t>(numbers[static_cast<size_t>(r * n + i)] + add);
+        if (bits == 8)
+          packed[static_cast<size_t>(i * k + r)] = number;
+        else
+          packed[static_cast<size_t>((i * k + r) / 2)] |= static_cast<uint8_t>(number << (r % 2 * 4));
+      }
+  const Value made = c.Tensor(Shape{n, k / block, block * bits / 8}, kUint8, packed.data());
+  folded->Put(what, {w.array}, {made.array});
+  return made;
+}
+
+void ConvertBlockDense(Call& c) {  // data, weight (k, n), scales (k / block, n), zero points or none
+  const Value &a = c.in(0), &w = c.in(1);
+  const int64_t block = c.Attr("block_size", int64_t{0}), bits = c.Attr("bits", int64_t{0});
+  const bool with_zero = c.has(3) || w.dtype() == kUint8;
+  if (a.ndim() < 1 || !IsFloating(a.dtype()) || a.shape()[a.ndim() - 1] != w.shape()[0])
+    c.Refuse("data is " + std::string(DTypeName(a.dtype())) + " " + Text(a.shape()) + ", the weight has shape " + Text(w.shape()));
+  const Value scale = c.Transpose(c.in(2), {1, 0});
+  std::vector<Value> operands = {c.Cast(a, kFloat32), PackedBlocks(c, w, bits, block), scale};
+  if (with_zero) {
+    const double middle = w.dtype() == kInt8 ? static_cast<double>(int64_t{1} << (bits - 1)) : 0;
+    operands.push_back(!c.has(3) ? c.Filled(scale.shape(), kFloat32, middle)
+                                 : Mul(c, scale, AddNumber(c, c.Cast(c.Transpose(c.in(3), {1, 0}), kFloat32), middle)));
+  }
+  const AttrDict attrs = {{"num_hidden", Text(w.shape()[1])},
+                          {"bits", Text(bits)},
+                          {"no_bias", "True"},
+                          {"with_shift", Text(with_zero)},
+                          {"in_integers", "False"}};
   c.Out(c.Cast(c.Op("_block_dense", operands, attrs), a.dtype()));
 }
 

@@ -1,0 +1,113 @@
+"""Weights of 4 and 8 bits with a scale for each block (DequantizeLinear in front of MatMul) stay
+packed, and weights of bytes without sign take no more memory than their products need."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T, helper as h, numpy_helper
+
+import mxnet as mx
+from memory_checks import figures
+
+pytestmark = pytest.mark.cpu
+
+LIMITS = {T.INT4: (-8, 7), T.UINT4: (0, 15), T.INT8: (-128, 127), T.UINT8: (0, 255)}
+
+
+def weight(rng, kind, k, n, block, with_zeros):
+    """Numbers, scales and zero points (or None), and what they stand for in float64."""
+    low, high = LIMITS[kind]
+    numbers = rng.randint(low, high + 1, (k, n))
+    scale = (rng.rand(k // block, n) * 0.1 + 0.01).astype("float32")
+    zeros = rng.randint(low, high + 1, scale.shape) if with_zeros else None
+    spread = lambda v: np.repeat(v, block, 0).astype("float64")
+    return numbers, scale, zeros, (numbers - (spread(zeros) if with_zeros else 0)) * spread(scale)
+
+
+def tensor(name, kind, values):
+    return h.make_tensor(name, kind, values.shape, values.flatten().tolist())
+
+
+def model(kind, numbers, scale, zeros, block, axis=0, rank=2, more=()):
+    k, n = numbers.shape
+    inits = [tensor("w", kind, numbers), numpy_helper.from_array(scale, "s")] + ([tensor("z", kind, zeros)] if zeros is not None else [])
+    nodes = [h.make_node("DequantizeLinear", ["w", "s"] + ["z"] * (zeros is not None), ["f"], axis=axis, block_size=block),
+             h.make_node("MatMul", ["x", "f"], ["y"]), *more]
+    free = [f"n{i}" for i in range(rank - 1)]
+    outputs = [h.make_tensor_value_info("y", T.FLOAT, free + [n])] + [h.make_tensor_value_info(m.output[0], T.FLOAT, None) for m in more]
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, free + [k])], outputs, inits)
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10)
+
+
+@pytest.mark.parametrize("with_zeros", [False, True])
+@pytest.mark.parametrize("kind", list(LIMITS))
+@pytest.mark.parametrize("k, n, block", [(64, 5, 16), (96, 33, 32), (12, 7, 6), (128, 64, 128)])
+def test_products(kind, k, n, block, with_zeros):
+    rng = np.random.RandomState(k + n)
+    numbers, scale, zeros, floats = weight(rng, kind, k, n, block, with_zeros)
+    loaded = mx.onnx.load(model(kind, numbers, scale, zeros, block).SerializeToString())
+    for rows in (1, 3, 40):
+        x = rng.randn(rows, k).astype("float32")
+        expected = x.astype("float64") @ floats
+        np.testing.assert_allclose(loaded(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def test_data_of_three_dimensions_and_an_axis_from_the_end():
+    rng = np.random.RandomState(0)
+    numbers, scale, zeros, floats = weight(rng, T.INT4, 32, 6, 8, False)
+    loaded = mx.onnx.load(model(T.INT4, numbers, scale, zeros, 8, axis=-2, rank=3).SerializeToString())
+    x = rng.randn(2, 5, 32).astype("float32")
+    np.testing.assert_allclose(loaded(x).asnumpy(), x.astype("float64") @ floats, rtol=1e-4, atol=1e-4)
+
+
+def test_a_weight_that_others_read_is_there_in_floats():
+    rng = np.random.RandomState(0)
+    numbers, scale, zeros, floats = weight(rng, T.INT4, 32, 6, 8, True)
+    loaded = mx.onnx.load(model(T.INT4, numbers, scale, zeros, 8, more=[h.make_node("Neg", ["f"], ["o"])]).SerializeToString())
+    x = rng.randn(4, 32).astype("float32")
+    y, negative = (v.asnumpy() for v in loaded.run({"x": x}).values())
+    np.testing.assert_allclose(y, x.astype("float64") @ floats, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(negative, -floats, rtol=1e-6)
+
+
+MEMORY = r"""
+model = mx.onnx.load(sys.argv[1])
+x = np.ones((4, 2048), "float32")
+for _ in range(2):
+    next(iter(model.run({"x": x}).values())).asnumpy()
+print(resident("VmRSS") - before)
+"""
+
+
+def test_blocks_of_4_bits_are_no_floats_in_memory(tmp_path):
+    """Eight layers of 2048 x 2048: 16 MiB in 4 bits, 128 in float32."""
+    rng, path = np.random.RandomState(0), str(tmp_path / "m.onnx")
+    nodes, inits, x = [], [], "x"
+    packed = rng.randint(0, 256, 2048 * 1024).astype("uint8").tobytes()
+    scale = np.full((64, 2048), 0.001, "float32")
+    for i in range(8):
+        inits += [h.make_tensor(f"w{i}", T.INT4, (2048, 2048), packed, raw=True), numpy_helper.from_array(scale, f"s{i}")]
+        nodes += [h.make_node("DequantizeLinear", [f"w{i}", f"s{i}"], [f"f{i}"], axis=0, block_size=32),
+                  h.make_node("MatMul", [x, f"f{i}"], [f"y{i}"])]
+        x = f"y{i}"
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, ["n", 2048])],
+                         [h.make_tensor_value_info(x, T.FLOAT, ["n", 2048])], inits)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10), path)
+    assert figures(path, MEMORY)[0] < 80
+
+
+def test_bytes_without_sign_are_moved_in_bytes(tmp_path):
+    """Eight layers of 2048 x 2048 bytes, 32 MiB, whose numbers less 120 need two int8 weights."""
+    rng, path = np.random.RandomState(0), str(tmp_path / "m.onnx")
+    nodes, x = [], "x"
+    inits = [tensor("z", T.UINT8, np.array([120])), numpy_helper.from_array(np.array([0.001], "float32"), "s")]
+    for i in range(8):
+        inits.append(numpy_helper.from_array(rng.randint(0, 256, (2048, 2048)).astype("uint8"), f"w{i}"))
+        nodes += [h.make_node("DynamicQuantizeLinear", [x], [f"q{i}", f"a{i}", f"b{i}"]),
+                  h.make_node("MatMulInteger", [f"q{i}", f"w{i}", f"b{i}", "z"], [f"m{i}"]),
+                  h.make_node("Cast", [f"m{i}"], [f"c{i}"], to=1),
+                  h.make_node("Mul", [f"a{i}", "s"], [f"t{i}"]), h.make_node("Mul", [f"c{i}", f"t{i}"], [f"y{i}"])]
+        x = f"y{i}"
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, ["n", 2048])],
+                         [h.make_tensor_value_info(x, T.FLOAT, ["n", 2048])], inits)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), path)
+    assert figures(path, MEMORY)[0] < 130   # the file's pages, and both weights
