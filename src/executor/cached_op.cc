@@ -33,7 +33,8 @@ namespace {
 // Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would
 // fill the memory with them. Of more than a few plans the folded weights must also fit so many
 // bytes.
-constexpr size_t kAnyPlans = 32, kMostPlanNodes = 16384;  // about 3 KiB a node
+// Beyond the first ones plans are kept while they are small: nodes take about 3 KiB each.
+constexpr size_t kAnyPlans = 32, kMostPlanNodes = 16384, kMostFoldedOfMany = size_t{32} << 20;
 constexpr size_t kAnyFolded = 8, kMostFolded = size_t{1} << 30;
 
 bool ParseBool(const std::string& flag, const std::string& s) {
@@ -442,14 +443,18 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
       }
       slot = std::move(fresh);
       slot->last_use = ++uses_;
-      while ((compiled_.size() > kAnyPlans && PlanNodes() > kMostPlanNodes) ||
-             (compiled_.size() > kAnyFolded && FoldedBytes() > kMostFolded))
-        Forget();
+      while (compiled_.size() > MostPlans()) Forget();
       return last_ = compiled_.at(key);
     }
     slot->last_use = ++uses_;
     last_ = slot;
     return slot;
+  }
+
+  size_t MostPlans() const {
+    const size_t folded = FoldedBytes();
+    if (folded > kMostFolded) return kAnyFolded;
+    return folded > kMostFoldedOfMany || PlanNodes() > kMostPlanNodes ? kAnyPlans : compiled_.size();
   }
 
   size_t PlanNodes() const {
