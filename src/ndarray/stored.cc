@@ -36,9 +36,11 @@ void Unmap(void* memory, size_t bytes) { munmap(memory, RoundUp(bytes, static_ca
 
 constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
 
+/* Numbers that lie far apart: what is mixed into them, versions and sizes, must not make one
+ * another. */
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
-  return ++last;
+  return Mix(0, ++last);
 }
 
 }  // namespace

@@ -69,3 +69,19 @@ def test_new_shapes_see_what_was_written(change):
     compare(net, eager, (13, 8, 14, 11, 12))
     change(net)
     compare(net, eager, (12, 15, 13))
+
+
+def test_weights_that_were_written_differently_often():
+    """Numbers of contents are made of an array's number and its version: 2 and 1 are not 3 and 0."""
+    x = mx.nd.array(np.random.RandomState(0).randn(1, 8))
+    data = mx.sym.var("x")
+    outputs = [mx.sym.FullyConnected(data, mx.sym.var(f"w{i}"), num_hidden=8, no_bias=True) for i in range(8)]
+    flags = [("static_alloc", "1"), ("static_shape", "1"), ("data_indices", "[0]"), ("param_indices", str(list(range(1, 9))))]
+    for seed in range(3):
+        weights = [mx.nd.array(w) for w in np.random.RandomState(seed).randn(8, 8, 8)]
+        for i, weight in enumerate(weights):
+            for _ in range(i % 4):
+                weight[:] = weight + 0
+        results = mx.nd.CachedOp(mx.sym.Group(outputs), flags)(x, *weights)
+        for weight, result in zip(weights, results):
+            np.testing.assert_allclose(result.asnumpy(), x.asnumpy() @ weight.asnumpy().T, rtol=1e-4, atol=1e-5)

@@ -170,7 +170,7 @@ CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<Cach
 
 /* A number for the order of a matrix's elements in memory, as far as the library tells it. */
 static uint64_t FormOf(const dnnl::memory::desc& desc) {
-  uint64_t form = Mix(static_cast<uint64_t>(desc.get_data_type()), desc.get_size());
+  uint64_t form = Mix(Mix(0, static_cast<uint64_t>(desc.get_data_type())), desc.get_size());
   for (const auto& numbers : {desc.get_dims(), desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()}) {
     form = Mix(form, numbers.size());
     for (const dnnl::memory::dim n : numbers) form = Mix(form, static_cast<uint64_t>(n));
