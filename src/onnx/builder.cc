@@ -39,6 +39,16 @@ std::vector<T> Converted(const NDArray& given, int dtype) {
   return values;
 }
 
+/* `text`: everything that the parameters are parsed from. Layers that are alike ask for the same,
+ * and so does each new shape. */
+AttrsPtr Parsed(const Op* op, const std::string& text, AttrDict dict) {
+  static thread_local AttrsCache cache;
+  if (const AttrsPtr* found = cache.Find(text)) return *found;
+  AttrsPtr attrs = MakeAttrs(op, std::move(dict));
+  if (AttrsCache::Takes(text, *op)) cache.Put(text, attrs);
+  return attrs;
+}
+
 /* Much more than what it is made of? */
 bool Spreads(const Attrs& attrs, const std::vector<Value>& operands) {
   TensorTypes in, out(static_cast<size_t>(attrs.op->NumOutputs(attrs)));
@@ -256,19 +266,22 @@ std::vector<Value> GraphBuilder::Apply(const Call& call, const char* op, const s
     if (v.kind != Value::kTensor) call.Refuse(std::string("operator ") + op + " on something that is not a tensor");
     known = known && v.known();
   }
-  std::string text = op;
-  for (const auto& kv : dict) text += ' ' + kv.first + '=' + kv.second;
   const Op* record = Op::Get(op);
   if (!record->key_var_num_args.empty() && !dict.count(record->key_var_num_args))
     dict[record->key_var_num_args] = std::to_string(operands.size());
-  const AttrsPtr attrs = MakeAttrs(record, dict);
+  std::string text = op;
+  for (const auto& kv : dict) ((text += '\n') += kv.first) += '=' + kv.second;
+  const AttrsPtr attrs = Parsed(record, text, std::move(dict));
   if (known && (draws_ || (!record->uses_random && !Spreads(*attrs, operands)))) return Compute(attrs, text, operands);
 
   TensorTypes in, out(static_cast<size_t>(record->NumOutputs(*attrs)));
   for (const Value& v : operands) in.push_back(v.type);
   const bool by_value = record->RunsBy(*attrs) == RunBy::kArrays;
   if (by_value || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) throw NeedsValue{};
-  const NodePtr node = MakeNode(op, Entries(operands), std::move(dict), NameFor(call));
+  auto node = std::make_shared<Node>();
+  node->attrs = attrs;
+  node->inputs = Entries(operands);
+  node->name = NameFor(call);
   if (traces_) traces_->nodes.push_back(node);
   return ResultsOf(node, out);
 }

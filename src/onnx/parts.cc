@@ -1,5 +1,7 @@
 // A model in parts, for calls whose shapes come once (Parts).
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "mxnet/op.h"
 #include "onnx/stage.h"
@@ -12,15 +14,15 @@ constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
 constexpr size_t kNodesOfPart = 4;       // on average, at least
 constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
-constexpr int64_t kMostOfConstant = 64;  // elements of constants in parts that are shared; others are weights that kernels pack
+constexpr size_t kMostOfQuick = 256;     // nodes of a model that may run node by node
+constexpr double kNsOfQuickNode = 4000;  // about what a node costs more in a new plan than by itself
+constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be there twice
+constexpr int64_t kMostOfConstant = 64;     // elements of constants in parts that are shared; others are weights that kernels pack
 
 /* What nobody reads any more gives its memory back. */
 void Drop(const Pending& pending, Env* env) {
-  const auto reads = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::binary_search(names.begin(), names.end(), name);
-  };
   for (auto it = env->begin(); it != env->end();)
-    it = reads(pending.needed, it->first) || reads(pending.after, it->first) ? std::next(it) : env->erase(it);
+    it = std::binary_search(pending.needed.begin(), pending.needed.end(), it->first) ? std::next(it) : env->erase(it);
 }
 
 /* Everything that a plan of the graph depends on, but for types and names; empty: nodes hold graphs
@@ -59,13 +61,18 @@ class Levels {
     for (const std::string& name : node->outputs) level_[name] = level;
     if (nodes_.size() <= level) nodes_.resize(level + 1);
     nodes_[level].push_back(node);
+    ++all_;
+    changing_ += changes ? 1 : 0;
   }
+  size_t all() const { return all_; }
+  size_t changing() const { return changing_; }
   const std::vector<std::vector<const NodeProto*>>& nodes() const { return nodes_; }
   bool Has(const std::string& name) const { return level_.count(name) > 0; }
 
  private:
   std::unordered_map<std::string, size_t> level_;  // of what nodes give
   std::vector<std::vector<const NodeProto*>> nodes_;
+  size_t all_ = 0, changing_ = 0;
 };
 
 }  // namespace
@@ -86,7 +93,7 @@ std::shared_ptr<CachedOp> Runner::OpFor(const Stage& stage, const AttrDict& flag
 std::shared_ptr<Parts> StageBuilder::MakeParts() const {
   const auto& nodes = pending_->nodes;
   if (!runner_->IsModel() || session_->precision() != kFloat32 || nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
-      !stage_->host.empty() || 4 * anew_.size() > 3 * nodes.size())
+      !stage_->host.empty())
     return nullptr;
   for (const auto& given : env_)
     if ((given.second.kind != Value::kTensor && given.second.kind != Value::kNone) || IsFloat16(given.second)) return nullptr;
@@ -114,8 +121,9 @@ std::shared_ptr<Parts> StageBuilder::MakeParts() const {
     else
       levels.Add(n, anew_.count(n) > 0);
   }
+  if (4 * levels.changing() > 3 * levels.all()) return nullptr;
   auto parts = std::make_shared<Parts>();
-  std::set<std::string> after = results;
+  std::unordered_set<std::string_view> after(results.begin(), results.end());
   for (size_t level = levels.nodes().size(); level-- > 0;) {
     if (levels.nodes()[level].empty()) continue;
     parts->list.emplace_front();
@@ -123,34 +131,59 @@ std::shared_ptr<Parts> StageBuilder::MakeParts() const {
     part.changes = level % 2 == 1;
     part.pending.nodes = levels.nodes()[level];
     part.pending.is_part = true;
-    part.pending.fixed = fixed;
     part.pending.known = known;
-    part.pending.after.assign(after.begin(), after.end());
-    std::set<std::string> own, needed;
+    std::unordered_set<std::string_view> own;
     for (const NodeProto* n : part.pending.nodes) own.insert(n->outputs.begin(), n->outputs.end());
+    for (const std::string_view name : own)
+      if (after.count(name)) part.pending.after.emplace_back(name);
     for (const NodeProto* n : part.pending.nodes)
       for (const std::string& name : n->inputs)
-        if (!is_constant(name) && !own.count(name)) needed.insert(name);
-    part.pending.needed.assign(needed.begin(), needed.end());
-    after.insert(needed.begin(), needed.end());
+        if (!is_constant(name) && !own.count(name)) part.pending.needed.push_back(name);
+    std::sort(part.pending.after.begin(), part.pending.after.end());
+    std::sort(part.pending.needed.begin(), part.pending.needed.end());
+    part.pending.needed.erase(std::unique(part.pending.needed.begin(), part.pending.needed.end()), part.pending.needed.end());
+    for (const std::string& name : part.pending.needed) {
+      if (after.insert(name).second) part.last.push_back(name);
+      if (fixed.count(name)) part.pending.fixed.insert(name);
+    }
   }
   return parts->list.size() * kNodesOfPart <= nodes.size() ? parts : nullptr;
 }
 
-/* The parts that this call should run; null: the whole model. */
-std::shared_ptr<Parts> Runner::PartsFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into) {
+/* Does the model take so little time for inputs of these sizes that making a plan would be most of
+ * a call? REQUIRES: a plan. */
+bool Runner::IsQuick(const Env& env) const {
+  const Stage& made = *root_.stages.front();
+  if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32 || !made.op || made.rest || !made.host.empty()) return false;
+  const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
+  if (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs)) return false;
+  const double ns = made.op->Stats().forward_ns * ElementsOf(env) / std::max(1.0, made.elements);
+  return ns <= kNsOfQuickNode * static_cast<double>(root_.nodes.size());
+}
+
+/* How this call is to be run. */
+Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!recent_.empty() && recent_.front() == types) return nullptr;
+  if (!recent_.empty() && recent_.front() == types) return {};
   const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
   recent_.push_front(types);
   if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
-  if (!parts_ || again) return nullptr;
+  if (again || !IsModel() || root_.stages.empty()) return {};
   for (const auto& stage : root_.stages)
-    if (stage->types == types) return nullptr;
+    if (stage->types == types) return {};
+  if (!parts_) return {nullptr, OnceFor(env)};
   for (const auto& result : into)  // a part would write what a later one reads
     for (const auto& given : env)
-      if (given.second.array.chunk() == result.second.chunk()) return nullptr;
-  return parts_;
+      if (given.second.array.chunk() == result.second.chunk()) return {};
+  return {parts_, nullptr};
+}
+
+/* Null: a plan is to be made. */
+std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
+  if (!IsQuick(env)) return nullptr;
+  if (once_ && root_.nodes.size() >= kFewestNodes && root_.stages.size() == 1) return nullptr;  // parts may be better: two plans tell
+  if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, graph_->outputs, converted_);
+  return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
 }
 
 /* Runs a stage and those that follow it. Was its plan not there? */
@@ -161,7 +194,7 @@ bool Runner::RunFrom(Pending* pending, const std::string& types, const std::map<
     Execute(*stages->back(), into, env);
     Pending* const rest = stages->back()->rest.get();
     if (!rest) return made;
-    Drop(*rest, env);
+    if (!rest->is_part) Drop(*rest, env);
     stages->push_back(Find(rest, *env, TypesOf(*rest, *env), &more));
   }
 }
@@ -169,8 +202,8 @@ bool Runner::RunFrom(Pending* pending, const std::string& types, const std::map<
 void Runner::RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
   bool stale = false;  // another dimension than before has changed
   for (Parts::Part& part : parts->list) {
-    Drop(part.pending, env);
     const bool made = RunFrom(&part.pending, TypesOf(part.pending, *env), into, env, stages);
+    for (const std::string& name : part.last) env->erase(name);
     stale = stale || (made && !part.changes);
   }
   std::lock_guard<std::mutex> lock(mutex_);

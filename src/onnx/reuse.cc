@@ -61,6 +61,11 @@ std::vector<Value> Conversions::Take(const NodeProto& node, const std::vector<co
   return builder->Repeat(made.traces, &entries, &results) ? results : std::vector<Value>();
 }
 
+const std::vector<Value>* Conversions::ResultsOf(const NodeProto& node) const {
+  const auto it = made_.find(&node);
+  return it == made_.end() ? nullptr : &it->second.results;
+}
+
 void Conversions::Put(const NodeProto& node, std::vector<Value> inputs, std::vector<Value> results, Traces traces) {
   made_[&node] = {std::move(inputs), std::move(results), std::move(traces)};
 }

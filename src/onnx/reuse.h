@@ -24,6 +24,8 @@ class Conversions {
   /* The results of a node that reads `inputs`, in the graph of `builder`; empty: it is to be
    * converted. */
   std::vector<Value> Take(const NodeProto& node, const std::vector<const Value*>& inputs, GraphBuilder* builder) const;
+  /* As it was converted last; null when it was not. */
+  const std::vector<Value>* ResultsOf(const NodeProto& node) const;
   void Put(const NodeProto& node, std::vector<Value> inputs, std::vector<Value> results, Traces traces);
 
  private:

@@ -32,17 +32,6 @@ std::string ContentsOf(const Value& v) {
 /* Contents that a stage keeps: the caller may change an array of theirs. */
 Value Kept(const Value& v) { return v.kind == Value::kTensor && IsSmall(v) ? Value(v.array.Copy(v.array.ctx())) : v; }
 
-/* Converts a node, and says in errors which it is. */
-void Apply(const Rule& rule, Call* call) {
-  try {
-    rule.convert(*call);
-  } catch (const Error& e) {
-    if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
-    throw Error(e.kind(), "[onnx] " + call->Place() + ": " + e.what());
-  }
-  call->CheckAttributes();
-}
-
 void PutType(const Value& v, std::string* key) {
   *key += std::to_string(v.kind) + ' ' + std::to_string(v.type.dtype) + v.type.shape.str();
   if (v.elements)
@@ -69,16 +58,6 @@ std::string TypesOf(const Pending& p, const Env& env) {
 const Value* FindValue(const Session& session, const Env& env, const std::string& name) {
   const auto it = env.find(name);
   return it != env.end() ? &it->second : session.ConstantNamed(name);
-}
-
-std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder) {
-  std::vector<Value> values;
-  for (const std::string& name : node.inputs) {
-    Value v = name.empty() ? Value() : *FindValue(session, env, name);
-    if (v.kind == Value::kTensor) v = builder->Widened(Value(OnCPU(v.array)), name);
-    values.push_back(std::move(v));
-  }
-  return values;
 }
 
 StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole)
@@ -374,6 +353,7 @@ void StageBuilder::ConvertAll() {
 
 std::shared_ptr<Stage> StageBuilder::Build() {
   stage_->types = TypesOf(*pending_, env_);
+  stage_->elements = ElementsOf(env_);
   ConvertAll();
   Collect();
   return stage_;
@@ -502,14 +482,7 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     results = RunIf(session_, node, *env);
   } else {
     GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
-    const Rule* rule = FindRule(node.domain, node.op, node.opset);
-    Call call(node, node.opset, rule->argument, OperandsOnCPU(*session_, node, *env, &builder), &builder);
-    try {
-      Apply(*rule, &call);
-    } catch (const NeedsValue&) {
-      call.Refuse("the contents of an input are not known");
-    }
-    results = call.outputs();
+    results = ResultsOnArrays(node, *FindRule(node.domain, node.op, node.opset), OperandsOnCPU(*session_, node, *env, &builder), &builder);
   }
   for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
     if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = results[i];
@@ -540,6 +513,7 @@ static void ExplainPending(const Pending& pending, int depth, std::string* into)
 void Runner::Explain(std::string* into) {
   std::lock_guard<std::mutex> lock(mutex_);
   ExplainPending(root_, 0, into);
+  if (once_) *into += "node by node for shapes that come once\n";
   if (parts_) *into += "in " + std::to_string(parts_->list.size()) + " parts for shapes that come once\n";
 }
 
@@ -567,13 +541,23 @@ std::string Runner::ExplainPlans(int runs) {
   return text + "]";
 }
 
+/* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */
+bool Runner::IsKept(const std::string& name, const Stages& stages) const {
+  for (const auto& stage : stages)
+    for (const auto& result : stage->results)
+      if (result.second.output < 0 && result.first == name) return true;
+  return session_->ConstantNamed(name) != nullptr;
+}
+
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
   const std::string types = TypesOf(root_, env);
-  const std::shared_ptr<Parts> parts = PartsFor(types, env, into);
-  if (parts)
-    RunParts(parts.get(), into, &env, &stages);
+  const Way way = WayFor(types, env, into);
+  if (way.once)
+    way.once->Run(&env);
+  else if (way.parts)
+    RunParts(way.parts.get(), into, &env, &stages);
   else
     RunFrom(&root_, types, into, &env, &stages);
   GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
@@ -582,6 +566,8 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
     results.push_back(builder.Narrowed(*found, IsModel() ? v.dtype : -1, v.name));
+    if (found->kind == Value::kTensor && IsModel() && IsKept(v.name, stages))
+      results.back() = Value(results.back().array.Copy(Context::CPU()));
     found = &results.back();
     const auto given = into.find(v.name);
     if (given == into.end()) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mxnet/executor.h"
+#include "onnx/once.h"
 #include "onnx/reuse.h"
 #include "onnx/session.h"
 
@@ -56,6 +57,7 @@ struct Stage {
   std::deque<NodeProto> made;          // nodes in the place of others
   std::vector<const NodeProto*> host;  // to be run on arrays when the plan is done
   std::unique_ptr<Pending> rest;       // what follows; null: nothing
+  double elements = 0;                 // of the values at its start
 };
 
 /* Nodes that are still to be done, and the stages that begin there, the one used last first. */
@@ -67,7 +69,7 @@ struct Pending {
   int rebuilt = 0;  // stages made for other contents, with the same types
   // ---- of a part of the model (Parts)
   bool is_part = false;              // contents of `fixed` may be others at each call, and belong to what a stage was made for
-  std::vector<std::string> after;    // names that later parts and the outputs read
+  std::vector<std::string> after;    // what it gives to later parts, and to the caller; sorted
   std::shared_ptr<const Env> known;  // what nodes gave that read weights alone
 };
 
@@ -83,7 +85,8 @@ struct Pending {
 struct Parts {
   struct Part {
     Pending pending;
-    bool changes;  // with the shapes
+    bool changes;                   // with the shapes
+    std::vector<std::string> last;  // names that no later part reads, nor the caller
   };
   std::deque<Part> list;  // in the order in which they run
   bool complete = false;  // all were run once
@@ -107,9 +110,16 @@ class Runner {
   /* `made`: whether it was not there. */
   std::shared_ptr<Stage> Find(Pending* pending, const Env& env, const std::string& types, bool* made);
   using Stages = std::vector<std::shared_ptr<Stage>>;
+  bool IsKept(const std::string& name, const Stages& stages) const;
   bool RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
   void RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  std::shared_ptr<Parts> PartsFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
+  struct Way {  // neither: a plan of the whole model
+    std::shared_ptr<Parts> parts;
+    std::shared_ptr<const NodeByNode> once;
+  };
+  Way WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
+  bool IsQuick(const Env& env) const;
+  std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   static size_t KeptPlans(const Pending& pending);
   std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
@@ -127,6 +137,7 @@ class Runner {
   Pending root_;
   Conversions converted_;  // of the stages that were made last
   std::shared_ptr<Parts> parts_;
+  std::shared_ptr<const NodeByNode> once_;
   std::deque<std::string> recent_;                         // types of the last calls, the last one first
   std::map<std::string, std::shared_ptr<CachedOp>> same_;  // of parts, by what they compute
 };
@@ -202,8 +213,11 @@ ScanSpec ReadScan(const Call& call);
 
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);
-/* The inputs of a node that runs on arrays. */
+/* Converts a node, and says in errors which it is. */
+void Apply(const Rule& rule, Call* call);
+/* The inputs of a node that runs on arrays, and its results. */
 std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
+std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder);
 
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);
@@ -213,6 +227,8 @@ bool IsIf(const NodeProto& node);
 std::vector<Value> RunIf(Session* session, const NodeProto& node, const Env& env);
 /* What the environment has of what a pending part needs, by type. */
 std::string TypesOf(const Pending& pending, const Env& env);
+/* Of all tensors. */
+double ElementsOf(const Env& env);
 /* Do contents of so few elements belong to what a plan was made for? */
 bool IsSmall(const Value& value);
 /* The value of that name; null when it is not there. */

@@ -48,6 +48,7 @@ PlanStats Summarize(const Plan& plan, const EntryPlaces& places) {
   stats.num_nodes = static_cast<int>(plan.nodes.size());
   stats.num_bulks = static_cast<int>(plan.forward.bulks.size() + plan.backward.bulks.size());
   stats.num_inplace = places.num_inplace;
+  stats.forward_ns = plan.forward.cost;
   for (const auto& pass : plan.passes) stats.num_removed += std::max(0, pass.nodes_before - pass.nodes_after);
   return stats;
 }

@@ -72,7 +72,7 @@ def test_new_shapes_see_what_was_written(change):
 
 
 def test_weights_that_were_written_differently_often():
-    """Numbers of contents are made of an array's number and its version: 2 and 1 are not 3 and 0."""
+    """Contents have numbers, made of the array and its version: 2 and 1 are not 3 and 0."""
     x = mx.nd.array(np.random.RandomState(0).randn(1, 8))
     data = mx.sym.var("x")
     outputs = [mx.sym.FullyConnected(data, mx.sym.var(f"w{i}"), num_hidden=8, no_bias=True) for i in range(8)]

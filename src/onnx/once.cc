@@ -1,0 +1,137 @@
+#include "onnx/once.h"
+
+#include <string_view>
+#include <unordered_set>
+
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+/* Contents alone: entries belong to the graph of a plan. */
+bool IsContents(const Value& v) { return v.kind == Value::kStrings || (v.kind == Value::kTensor && v.known()); }
+
+}  // namespace
+
+NodeByNode::NodeByNode(Session* session, const std::vector<const NodeProto*>& nodes, const std::vector<ValueInfo>& results,
+                       const Conversions& converted)
+    : session_(session) {
+  steps_.reserve(nodes.size());
+  for (const NodeProto* n : nodes) {
+    const std::vector<Value>* const made = converted.ResultsOf(*n);
+    bool constant = made != nullptr;
+    for (const std::string& name : n->inputs) constant = constant && (name.empty() || Constant(name));
+    for (size_t i = 0; constant && i < n->outputs.size(); ++i) constant = n->outputs[i].empty() || IsContents((*made)[i]);
+    if (!constant) {
+      steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}});
+      continue;
+    }
+    for (size_t i = 0; i < n->outputs.size(); ++i) {
+      if (n->outputs[i].empty()) continue;
+      Value& v = known_[n->outputs[i]] = (*made)[i];
+      v.entry = NodeEntry();
+    }
+  }
+  std::unordered_set<std::string_view> read;
+  read.reserve(2 * nodes.size());
+  for (const ValueInfo& v : results)
+    if (read.insert(v.name).second) results_.push_back(v.name);
+  for (size_t s = steps_.size(); s-- > 0;) {
+    Step& step = steps_[s];
+    for (const auto* list : {&step.node->inputs, &step.node->outputs})
+      for (const std::string& name : *list) {
+        if (name.empty() || !read.insert(name).second) continue;
+        const Value* const constant = Constant(name);
+        if (!constant)
+          step.last.push_back(&name);
+        else if (constant->kind == Value::kTensor)
+          weights_.push_back(constant->array);
+      }
+  }
+}
+
+const Value* NodeByNode::Constant(const std::string& name) const {
+  const auto known = known_.find(name);
+  return known != known_.end() ? &known->second : session_->ConstantNamed(name);
+}
+
+size_t NodeByNode::given_back() const {
+  size_t bytes = 0;
+  for (const NDArray& a : weights_)
+    if (a.delayed()) bytes += a.type().Bytes();
+  return bytes;
+}
+
+void NodeByNode::Run(Env* env) const {
+  static const Value nothing;
+  GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
+  // A result must not be a view of what a caller gave, of a weight, or of another result.
+  std::unordered_set<const Chunk*> taken;
+  for (const NDArray& a : weights_) taken.insert(a.chunk());
+  for (const auto& given : *env)
+    if (given.second.kind == Value::kTensor) taken.insert(given.second.array.chunk());
+  for (const Step& step : steps_) {
+    std::vector<Value> operands;
+    operands.reserve(step.node->inputs.size());
+    for (const std::string& name : step.node->inputs) {
+      const auto given = env->find(name);
+      const Value& v = given != env->end() ? given->second : name.empty() ? nothing : *Constant(name);
+      if (v.kind == Value::kTensor) v.array.WaitToRead();
+      operands.push_back(builder.Widened(v, name));
+    }
+    std::vector<Value> results = ResultsOnArrays(*step.node, *step.rule, std::move(operands), &builder);
+    for (size_t i = 0; i < results.size(); ++i)
+      if (!step.node->outputs[i].empty()) (*env)[step.node->outputs[i]] = std::move(results[i]);
+    for (const std::string* name : step.last) env->erase(*name);
+  }
+  for (const std::string& name : results_) {
+    const Value* const constant = env->count(name) ? nullptr : Constant(name);
+    Value& v = (*env)[name];
+    if (constant) v = *constant;
+    if (v.kind != Value::kTensor) continue;
+    if (!taken.insert(v.array.chunk()).second || constant) v = Value(v.array.Copy(v.array.ctx()));
+  }
+}
+
+double ElementsOf(const Env& env) {
+  double count = 0;
+  for (const auto& given : env)
+    if (given.second.kind == Value::kTensor) count += static_cast<double>(given.second.size());
+  return count;
+}
+
+// ---- one node
+
+void Apply(const Rule& rule, Call* call) {
+  try {
+    rule.convert(*call);
+  } catch (const Error& e) {
+    if (std::string(e.what()).compare(0, 7, "[onnx] ") == 0) throw;
+    throw Error(e.kind(), "[onnx] " + call->Place() + ": " + e.what());
+  }
+  call->CheckAttributes();
+}
+
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder) {
+  std::vector<Value> values;
+  for (const std::string& name : node.inputs) {
+    Value v = name.empty() ? Value() : *FindValue(session, env, name);
+    if (v.kind == Value::kTensor) v = builder->Widened(Value(OnCPU(v.array)), name);
+    values.push_back(std::move(v));
+  }
+  return values;
+}
+
+std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder) {
+  Call call(node, node.opset, rule.argument, std::move(operands), builder);
+  try {
+    Apply(rule, &call);
+  } catch (const NeedsValue&) {
+    call.Refuse("the contents of an input are not known");
+  }
+  return std::move(call.outputs());
+}
+
+}  // namespace onnx
+}  // namespace mxnet

@@ -1,0 +1,146 @@
+"""Shapes that come once, in small models: nodes run one by one, and give what a plan gives."""
+
+import threading
+
+import mxnet as mx
+import numpy as np
+import pytest
+
+helper = pytest.importorskip("onnx.helper")
+from onnx import TensorProto, numpy_helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+ONCE = "node by node for shapes that come once"
+info, node = helper.make_tensor_value_info, helper.make_node
+
+
+def model_of(nodes, inputs, outputs, weights, opset=18):
+    tensors = [numpy_helper.from_array(np.asarray(v), k) for k, v in weights.items()]
+    graph = helper.make_graph(nodes, "g", inputs, outputs, tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+
+
+def classifier():
+    """Layers with weights that are cast and scaled first, sizes that are computed, two results."""
+    rng = np.random.default_rng(0)
+    weights = {
+        "w": rng.standard_normal((6, 8)).astype("float32"),
+        "b": rng.standard_normal(8).astype("float32"),
+        "table": rng.standard_normal((5, 8)).astype("float32"),
+        "half": np.array(0.5, "float32"),
+        "minus": np.array([-1]),
+        "zero": np.array([0]),
+    }
+    nodes = [
+        node("Mul", ["w", "half"], ["w2"]),
+        node("Gemm", ["x", "w2", "b"], ["h"]),
+        node("Gather", ["table", "ids"], ["rows"]),
+        node("Add", ["h", "rows"], ["sum"]),
+        node("Relu", ["sum"], ["r"]),
+        node("Softmax", ["r"], ["shares"], axis=-1),
+        node("ArgMax", ["shares"], ["best"], axis=1, keepdims=0),
+        node("Shape", ["x"], ["sizes"]),
+        node("Gather", ["sizes", "zero"], ["n"]),
+        node("Concat", ["n", "minus"], ["to"], axis=0),
+        node("Reshape", ["r", "to"], ["flat"]),
+        node("Identity", ["x"], ["same"]),
+        node("Identity", ["b"], ["bias"]),
+        node("Identity", ["flat"], ["again"]),
+    ]
+    outputs = [info(n, TensorProto.FLOAT, None) for n in ("shares", "flat", "again", "same", "bias")]
+    outputs.append(info("best", TensorProto.INT64, None))
+    inputs = [info("x", TensorProto.FLOAT, ["n", 6]), info("ids", TensorProto.INT64, ["n"])]
+    return model_of(nodes, inputs, outputs, weights)
+
+
+def inputs_of(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return {"x": rng.standard_normal((n, 6)).astype("float32"), "ids": rng.integers(0, 5, n)}
+
+
+def check(model, reference, given):
+    got = model.run(given)
+    for (name, value), want in zip(got.items(), reference.run(None, given)):
+        assert value.shape == want.shape and value.dtype == want.dtype, name
+        np.testing.assert_allclose(value.asnumpy(), want, rtol=1e-5, atol=1e-6)
+    return got
+
+
+@pytest.fixture(scope="module")
+def proto():
+    return classifier()
+
+
+def test_each_batch_once_and_then_again(proto):
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for n in [3, 4, 9, 1, 17]:
+        check(model, reference, inputs_of(n))
+    assert model.explain().count("plan of") == 1 and ONCE in model.explain()
+    for n in [3, 4, 9, 1, 17]:
+        check(model, reference, inputs_of(n, seed=1))
+    assert model.explain().count("plan of") == 5
+
+
+def test_results_are_arrays_of_their_own(proto):
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for value in check(model, reference, inputs_of(2)).values():
+        value[:] = 7
+    x = mx.nd.array(inputs_of(5)["x"])
+    ids = mx.nd.array(inputs_of(5)["ids"], dtype="int64")
+    got = model.run({"x": x, "ids": ids})
+    assert ONCE in model.explain()
+    want = got["again"].asnumpy()
+    got["same"][:] = 7
+    got["bias"][:] = 7
+    got["flat"][:] = 7
+    np.testing.assert_array_equal(x.asnumpy(), inputs_of(5)["x"])
+    np.testing.assert_array_equal(got["again"].asnumpy(), want)
+    for n in (6, 5):
+        check(model, reference, inputs_of(n))
+
+
+def test_outputs_in_arrays_of_the_caller(proto):
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for n in (2, 3, 4):
+        out = {"shares": mx.nd.zeros((n, 8)), "best": mx.nd.zeros((n,), dtype="int64")}
+        given = inputs_of(n)
+        got = model.run(given, out=out)
+        assert got["shares"] is out["shares"] and got["best"] is out["best"]
+        for (_, value), want in zip(got.items(), reference.run(None, given)):
+            np.testing.assert_allclose(value.asnumpy(), want, rtol=1e-5, atol=1e-6)
+
+
+def test_large_batches_have_plans(proto):
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for n in (3, 60000):
+        check(model, reference, inputs_of(n))
+    assert model.explain().count("plan of") == 2 and ONCE not in model.explain()
+
+
+def test_errors_name_the_node(proto):
+    model = mx.onnx.load(proto.SerializeToString())
+    model.run(inputs_of(2))
+    given = inputs_of(4)
+    given["ids"] = given["ids"][:3]
+    with pytest.raises(ValueError, match=r"\[onnx\] node sum \(Add, opset 18\)"):
+        model.run(given)
+    assert model.run(inputs_of(4))["shares"].shape == (4, 8)
+
+
+def test_threads_with_batches_of_their_own(proto):
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    failed = []
+
+    def serve(first):
+        try:
+            for n in range(first, 60, 3):
+                check(model, reference, inputs_of(n, seed=n))
+        except AssertionError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=serve, args=(first,)) for first in range(1, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
