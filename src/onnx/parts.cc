@@ -90,36 +90,45 @@ std::shared_ptr<CachedOp> Runner::OpFor(const Stage& stage, const AttrDict& flag
   return op;
 }
 
-std::shared_ptr<Parts> StageBuilder::MakeParts() const {
-  const auto& nodes = pending_->nodes;
-  if (!runner_->IsModel() || session_->precision() != kFloat32 || nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
+std::unique_ptr<PartsDraft> StageBuilder::DraftParts() {
+  if (!runner_->IsModel() || session_->precision() != kFloat32 || pending_->nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
       !stage_->host.empty())
     return nullptr;
-  for (const auto& given : env_)
+  auto draft = std::make_unique<PartsDraft>();
+  for (const auto& given : env_) {
     if ((given.second.kind != Value::kTensor && given.second.kind != Value::kNone) || IsFloat16(given.second)) return nullptr;
+    draft->given.insert(given.first);
+  }
+  for (const auto& d : stage_->demanded) draft->demanded.insert(d.first);
+  draft->values = std::move(values_);
+  draft->anew = std::move(anew_);
+  return draft;
+}
+
+std::shared_ptr<Parts> Runner::MakeParts(const PartsDraft& draft) const {
+  const auto& nodes = root_.nodes;
   std::set<std::string> results;
-  for (const ValueInfo& v : runner_->graph().outputs) results.insert(v.name);
+  for (const ValueInfo& v : graph_->outputs) results.insert(v.name);
   auto known = std::make_shared<Env>();
   const auto is_constant = [&](const std::string& name) { return name.empty() || session_->ConstantNamed(name) || known->count(name); };
   Levels levels;
-  std::set<std::string> fixed;
-  for (const auto& d : stage_->demanded) fixed.insert(d.first);
+  std::set<std::string> fixed = draft.demanded;
   for (const NodeProto* n : nodes) {
     if (ControlOf(*n) || IsIf(*n) || n->of_stage || !n->captured.empty()) return nullptr;
     bool constant = std::all_of(n->inputs.begin(), n->inputs.end(), is_constant);
     for (const std::string& name : n->inputs)
-      if (!is_constant(name) && !env_.count(name) && !levels.Has(name)) return nullptr;
+      if (!is_constant(name) && !draft.given.count(name) && !levels.Has(name)) return nullptr;
     for (const std::string& name : n->outputs) {
-      const auto it = values_.find(name);
+      const auto it = draft.values.find(name);
       if (name.empty()) continue;
-      if (it == values_.end() || it->second.kind != Value::kTensor || IsFloat16(it->second)) return nullptr;
+      if (it == draft.values.end() || it->second.kind != Value::kTensor || IsFloat16(it->second)) return nullptr;
       if (it->second.known() && IsSmall(it->second)) fixed.insert(name);
       constant = constant && it->second.known() && !results.count(name);
     }
     if (constant)
-      for (const std::string& name : n->outputs) known->emplace(name, values_.at(name));
+      for (const std::string& name : n->outputs) known->emplace(name, draft.values.at(name));
     else
-      levels.Add(n, anew_.count(n) > 0);
+      levels.Add(n, draft.anew.count(n) > 0);
   }
   if (4 * levels.changing() > 3 * levels.all()) return nullptr;
   auto parts = std::make_shared<Parts>();
@@ -171,6 +180,10 @@ Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::
   if (again || !IsModel() || root_.stages.empty()) return {};
   for (const auto& stage : root_.stages)
     if (stage->types == types) return {};
+  if (draft_) {
+    parts_ = MakeParts(*draft_);
+    draft_.reset();
+  }
   if (!parts_) return {nullptr, OnceFor(env)};
   for (const auto& result : into)  // a part would write what a later one reads
     for (const auto& given : env)

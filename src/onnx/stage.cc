@@ -69,7 +69,10 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       reduces_(!whole && session_->precision() != kFloat32),
       builder_(session_->options().ctx, session_->folded(), false, !whole && session_->widens()),
       todo_(pending->nodes.begin(), pending->nodes.end()),
-      stage_(std::make_shared<Stage>()) {}
+      stage_(std::make_shared<Stage>()) {
+  values_.reserve(2 * todo_.size());
+  found_.reserve(2 * todo_.size());
+}
 
 const Value* StageBuilder::Lookup(const std::string& name) {
   const auto before = found_.find(name);
@@ -417,7 +420,7 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std:
   if (same_types && !pending->is_part) ++pending->rebuilt;
   StageBuilder builder(this, pending, env, false);
   std::shared_ptr<Stage> stage = builder.Build();
-  if (pending == &root_ && !root_.stages.empty() && !parts_) parts_ = builder.MakeParts();
+  if (pending == &root_ && !root_.stages.empty() && !parts_) draft_ = builder.DraftParts();
   pending->stages.push_front(std::move(stage));
   if (pending->stages.size() > KeptPlans(*pending)) pending->stages.pop_back();
   return pending->stages.front();

@@ -92,6 +92,13 @@ struct Parts {
   bool complete = false;  // all were run once
 };
 
+/* What parts are made of when a call asks for them: the second plan of the whole model. */
+struct PartsDraft {
+  Env values;                                 // of all names
+  std::unordered_set<const NodeProto*> anew;  // were not converted as for the first plan
+  std::set<std::string> given, demanded;      // names of inputs; those whose contents the plan is for
+};
+
 /* One graph of a model: the main one, or a body that is run again and again. */
 class Runner {
  public:
@@ -120,6 +127,8 @@ class Runner {
   Way WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
   bool IsQuick(const Env& env) const;
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
+  /* The model in parts; null when that is not worth it. */
+  std::shared_ptr<Parts> MakeParts(const PartsDraft& draft) const;
   static size_t KeptPlans(const Pending& pending);
   std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
@@ -136,6 +145,7 @@ class Runner {
   std::mutex mutex_;            // of what follows
   Pending root_;
   Conversions converted_;  // of the stages that were made last
+  std::unique_ptr<PartsDraft> draft_;
   std::shared_ptr<Parts> parts_;
   std::shared_ptr<const NodeByNode> once_;
   std::deque<std::string> recent_;                         // types of the last calls, the last one first
@@ -149,8 +159,9 @@ class StageBuilder {
   StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole);
   std::shared_ptr<Stage> Build();
   ConvertedGraph BuildWhole();
-  /* The model in parts, when it is worth it. REQUIRES: Build made its first stage. */
-  std::shared_ptr<Parts> MakeParts() const;
+  /* Null: the model is not to be cut into parts. REQUIRES: Build made its first stage; nothing is
+   * called afterwards. */
+  std::unique_ptr<PartsDraft> DraftParts();
 
  private:
   const Value* Lookup(const std::string& name);
