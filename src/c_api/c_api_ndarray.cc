@@ -10,6 +10,7 @@
 #include "mxnet/numpy_shapes.h"
 #include "ndarray/container.h"
 #include "ndarray/dlpack.h"
+#include "ndarray/outside.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -225,6 +226,7 @@ int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
   const NDArray* a = Computed(handle);
   a->WaitToRead();
   *out_pdata = a->is_none() ? nullptr : a->data().dptr;
+  if (*out_pdata) GiveAddress(*a);
   API_END();
 }
 

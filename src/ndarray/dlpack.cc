@@ -5,6 +5,7 @@
 #include "base/device/device_interface.h"
 #include "engine/gpu_work.h"
 #include "mxnet/engine.h"
+#include "ndarray/outside.h"
 
 namespace mxnet {
 namespace {
@@ -91,6 +92,7 @@ Tensor* MakeExport(const NDArray& array, int64_t stream) {
   OrderBehind(array, stream);
   auto e = std::make_unique<Export<Tensor>>();
   e->array = array.Detach();
+  BeginOutside(array);
   e->shape.assign(array.shape().begin(), array.shape().end());
   const Context ctx = array.ctx();
   DLTensor& t = e->tensor.dl_tensor;
@@ -106,6 +108,7 @@ Tensor* MakeExport(const NDArray& array, int64_t stream) {
   e->tensor.manager_ctx = e.get();
   e->tensor.deleter = [](Tensor* self) {
     const std::unique_ptr<Export<Tensor>> mine(static_cast<Export<Tensor>*>(self->manager_ctx));
+    EndOutside(mine->array);
     EndBehindConsumers(mine->array);
   };
   return &e.release()->tensor;

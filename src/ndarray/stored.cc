@@ -11,6 +11,7 @@
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
+#include "ndarray/outside.h"
 
 namespace mxnet {
 namespace {
@@ -40,7 +41,7 @@ constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
  * another. */
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
-  return Mix(0, ++last);
+  return Mix(0, ++last) >> 1;  // the first bit has another meaning (outside.cc)
 }
 
 }  // namespace
@@ -79,13 +80,12 @@ uint64_t ContentsNumber(const NDArray& array) {
   Chunk* const chunk = array.chunk();
   uint64_t number = StoredIn(array);
   if (number == 0) {
-    if (chunk->external_deleter && !chunk->stored) return 0;
-    if (chunk->ctx.dev_type == DeviceType::kCPUShared) return 0;
     number = chunk->number.load(std::memory_order_relaxed);
     if (number == 0) {
       const uint64_t fresh = NextId();
       if (chunk->number.compare_exchange_strong(number, fresh, std::memory_order_relaxed)) number = fresh;
     }
+    if (WrittenOutside(*chunk)) return 0;
     number = Mix(Mix(number, array.version()), array.byte_offset());
   }
   for (int64_t d : array.shape()) number = Mix(number, static_cast<uint64_t>(d));

@@ -5,6 +5,7 @@
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_cuda_graphs.h"
 #include "executor/plan/plan_workspace.h"
+#include "ndarray/outside.h"
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
 #include "operator/runtime/call_states.h"
@@ -89,7 +90,7 @@ void PlanInstance::BindSlot(int slot, const NDArray& array, const void* lies, vo
   const std::vector<int>& blobs = plan_->slot_blobs[slot];
   if (slot < plan_->num_inputs && !plan_->per_call[slot]) {
     Seen& seen = seen_[slot];
-    const uint64_t version = array.version();
+    const uint64_t version = ContentsVersion(array, lies);
     if (seen.array.is_none() || seen.array.chunk() != array.chunk() || lies != seen.at || at != slot_pointers_[slot] ||
         seen.version != version) {
       seen.array = array.Detach();
