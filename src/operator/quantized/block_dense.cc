@@ -1,11 +1,9 @@
 // _block_dense: a dense layer whose weight stays packed in 2, 4 or 8 bits.
-#include "operator/quantized/block_dense.h"
-
-#include <algorithm>
+#include <string>
 #include <vector>
 
-#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/quantized/block_job.h"
 #include "operator/quantized/quantized.h"
 #include "operator/shared/on_host.h"
 
@@ -69,87 +67,20 @@ bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return true;
 }
 
-struct Job {
-  const P& p;
-  int64_t rows, k, blocks, bytes;
-  const float *x, *scale, *shift, *bias;
-  const uint8_t* packed;
-  float* out;
-  BlockRows From(int64_t i) const {
-    return {packed + i * blocks * bytes, scale + i * blocks, shift ? shift + i * blocks : nullptr, blocks, bytes, p.bits};
-  }
-};
-
-/* Some rows of the weight go by all rows of data, which lie in the cache some at a time. */
-void Multiply(KernelArgs& args, const Job& job) {
-  float* split = nn::Workspace<float>(args, job.rows * job.k);
-  Ran("products of blocks");
-  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k)), [&](int64_t b, int64_t e) {
-    for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(SplitBlocks)(job.x + r * job.k, job.blocks, job.bytes, job.p.bits, split + r * job.k);
-  });
-  constexpr int64_t kColumns = 4, kCached = 8192;  // columns that the loops take together; numbers of data that stay near
-  const int64_t hidden = job.p.num_hidden, groups = (hidden + kColumns - 1) / kColumns;
-  const int64_t together = std::max<int64_t>(4, kCached / std::max<int64_t>(1, job.k) / 4 * 4);
-  ParallelFor(groups, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, job.k * job.rows)), [&](int64_t b, int64_t e) {
-    const int64_t first = b * kColumns, end = std::min(hidden, e * kColumns);
-    for (int64_t r = 0; r < job.rows; r += together) {
-      const int64_t some = std::min(together, job.rows - r);
-      float* out = job.out + r * hidden;
-      MXNET_CPU_CALL(DotBlocks)(job.From(first), end - first, split + r * job.k, job.k, some, out + first, hidden);
-      if (!job.bias) continue;
-      for (int64_t s = 0; s < some; ++s)
-        for (int64_t i = first; i < end; ++i) out[s * hidden + i] += job.bias[i];
-    }
-  });
-}
-
-/* Are there loops for it in integers? */
-bool InIntegers(const Job& job) { return job.p.in_integers && job.p.bits == 4 && IntegerRow::Takes(job.bytes) && job.k > 0; }
-
-void MultiplyIntegers(KernelArgs& args, const Job& job) {
-  const int64_t pieces = IntegerRow::Pieces(job.blocks * job.bytes), hidden = job.p.num_hidden;
-  std::vector<IntegerRow> rows(static_cast<size_t>(job.rows));
-  int8_t* numbers = nn::Workspace<int8_t>(args, job.rows * pieces * 2 * IntegerRow::kPiece);
-  const int64_t each = pieces * IntegerRow::kPiece / 4;
-  float *scales = nn::Workspace<float>(args, job.rows * each), *sums = nn::Workspace<float>(args, job.rows * each);
-  for (int64_t r = 0; r < job.rows; ++r)
-    rows[static_cast<size_t>(r)] = {numbers + r * pieces * 2 * IntegerRow::kPiece, scales + r * each, sums + r * each};
-  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.k), [&](int64_t b, int64_t e) {
-    for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(IntegerBlocks)(job.x + r * job.k, job.blocks, job.bytes, rows[static_cast<size_t>(r)]);
-  });
-  constexpr int64_t kColumns = 4, kCached = 16384;  // columns that the loops take together; bytes of data that stay near
-  const int64_t groups = (hidden + kColumns - 1) / kColumns, together = std::max<int64_t>(4, kCached / job.k / 4 * 4);
-  ParallelFor(groups, std::max<int64_t>(1, 65536 / (job.k * job.rows)), [&](int64_t b, int64_t e) {
-    const int64_t first = b * kColumns, end = std::min(hidden, e * kColumns);
-    for (int64_t r = 0; r < job.rows; r += together) {
-      const int64_t some = std::min(together, job.rows - r);
-      float* out = job.out + r * hidden;
-      MXNET_CPU_CALL(DotIntegers)(job.From(first), end - first, rows.data() + r, some, out + first, hidden);
-      if (!job.bias) continue;
-      for (int64_t s = 0; s < some; ++s)
-        for (int64_t i = first; i < end; ++i) out[s * hidden + i] += job.bias[i];
-    }
-  });
+BlockJob JobOf(const P& p, Span<const TBlob> in, const TBlob& out) {
+  const TBlob& weight = in[kWeight];
+  const int64_t blocks = weight.shape[1], bytes = weight.shape[2];
+  BlockJob job;
+  job.weight = {weight.data<uint8_t>(), in[kScale].data<float>(), p.with_shift ? in[kShift].data<float>() : nullptr, blocks, bytes, p.bits};
+  job.rows = out.Size() / p.num_hidden, job.hidden = p.num_hidden;
+  job.x = in[kData].data<float>(), job.bias = p.no_bias ? nullptr : in[BiasAt(p)].data<float>(), job.addend = nullptr;
+  job.out = out.data<float>(), job.in_integers = p.in_integers;
+  return job;
 }
 
 void Forward(KernelArgs& args) {
   if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
-  const P& p = args.param<P>();
-  const TBlob& weight = args.in[kWeight];
-  const int64_t blocks = weight.shape[1], bytes = weight.shape[2];
-  const Job job{p,
-                args.out[0].Size() / p.num_hidden,
-                blocks * bytes * (8 / p.bits),
-                blocks,
-                bytes,
-                args.in[kData].data<float>(),
-                args.in[kScale].data<float>(),
-                p.with_shift ? args.in[kShift].data<float>() : nullptr,
-                p.no_bias ? nullptr : args.in[BiasAt(p)].data<float>(),
-                weight.data<uint8_t>(),
-                args.out[0].data<float>()};
-  Ran(InIntegers(job) ? "blocks, data in 8 bits" : "blocks");
-  InIntegers(job) ? MultiplyIntegers(args, job) : Multiply(args, job);
+  MultiplyBlocks(args, JobOf(args.param<P>(), args.in, args.out[0]));
 }
 
 MXNET_REGISTER_OP(_block_dense)

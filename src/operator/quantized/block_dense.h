@@ -18,13 +18,12 @@ struct BlockRows {
   const float *scale, *shift;  // for each block; shift may be null
   int64_t blocks, bytes;
   int bits;
+  /* From row i on. */
+  BlockRows From(int64_t i) const {
+    return {packed + i * blocks * bytes, scale + i * blocks, shift ? shift + i * blocks : nullptr, blocks, bytes, bits};
+  }
 };
 
-/*
- * SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same place of their bytes lie
- * together, place by place. DotBlocks: out[r * out_pitch + i] is the product of row i of
- * `count` with row r of `rows` of such numbers, which are `pitch` apart.
- */
 /*
  * A row of data in 8 bits, for weights of 4 bits in blocks of 16, 32, 64, 128 ... bytes: each block
  * has a scale of its own, its largest magnitude / 127. Bytes of the weight go by in pieces of 64;
@@ -48,9 +47,20 @@ MXNET_CPU_DECLARE(void IntegerBlocks(const float* x, int64_t blocks, int64_t byt
                   void DotIntegers(const BlockRows& weight, int64_t count, const IntegerRow* data, int64_t rows, float* out,
                                    int64_t out_pitch);)
 
+/*
+ * For few rows of data. SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same
+ * place of their bytes lie together, place by place. DotBlocks: out[r * out_pitch + i] is the
+ * product of row i of `count` with row r of `rows` of such numbers, which are `pitch` apart.
+ *
+ * For many rows. FillPanel: panel[i * width + c] is what number i of blocks [first, first + blocks)
+ * of row c stands for; `width` is whole vectors, and columns from `count` on are those of the last
+ * row. Bytes that are wanted next lie `ahead` bytes further; 0: not known.
+ */
 MXNET_CPU_DECLARE(void SplitBlocks(const float* x, int64_t blocks, int64_t bytes, int bits, float* out);
                   void DotBlocks(const BlockRows& weight, int64_t count, const float* split, int64_t pitch, int64_t rows, float* out,
-                                 int64_t out_pitch);)
+                                 int64_t out_pitch);
+                  void FillPanel(const BlockRows& weight, int64_t count, int64_t first, int64_t blocks, int64_t ahead, float* panel,
+                                 int64_t width);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BLOCK_DENSE_H_

@@ -119,7 +119,9 @@ template <int kBits, int kLanes, int kCount>
 void WholeRows(const BlockRows& weight, const float* split, int64_t pitch, int64_t rows, float* out, int64_t out_pitch) {
   for (; rows >= 4; rows -= 4, split += 4 * pitch, out += 4 * out_pitch)
     DotWhole<kBits, kLanes, kCount, 4>(weight, split, pitch, out, out_pitch);
-  for (; rows > 0; --rows, split += pitch, out += out_pitch) DotWhole<kBits, kLanes, kCount, 1>(weight, split, pitch, out, out_pitch);
+  if (rows == 3) DotWhole<kBits, kLanes, kCount, 3>(weight, split, pitch, out, out_pitch);
+  if (rows == 2) DotWhole<kBits, kLanes, kCount, 2>(weight, split, pitch, out, out_pitch);
+  if (rows == 1) DotWhole<kBits, kLanes, kCount, 1>(weight, split, pitch, out, out_pitch);
 }
 
 using RowLoop = void (*)(const BlockRows&, const float*, int64_t, int64_t, float*, int64_t);
@@ -187,7 +189,9 @@ template <int kCount, bool kShifted>
 void NibbleRows(const BlockRows& weight, const float* split, int64_t pitch, int64_t rows, float* out, int64_t out_pitch) {
   for (; rows >= 4; rows -= 4, split += 4 * pitch, out += 4 * out_pitch)
     DotNibbles<kCount, 4, kShifted>(weight, split, pitch, out, out_pitch);
-  for (; rows > 0; --rows, split += pitch, out += out_pitch) DotNibbles<kCount, 1, kShifted>(weight, split, pitch, out, out_pitch);
+  if (rows == 3) DotNibbles<kCount, 3, kShifted>(weight, split, pitch, out, out_pitch);
+  if (rows == 2) DotNibbles<kCount, 2, kShifted>(weight, split, pitch, out, out_pitch);
+  if (rows == 1) DotNibbles<kCount, 1, kShifted>(weight, split, pitch, out, out_pitch);
 }
 #endif
 

@@ -111,3 +111,46 @@ def test_bytes_without_sign_are_moved_in_bytes(tmp_path):
                          [h.make_tensor_value_info(x, T.FLOAT, ["n", 2048])], inits)
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), path)
     assert figures(path, MEMORY)[0] < 130   # the file's pages, and both weights
+
+
+# ---- many rows
+
+def microsoft(bits, k, n, block, with_zeros, rng):
+    """MatMulNBits: its weights by name, the node, and what they stand for."""
+    blocks = k // block
+    packed = rng.randint(0, 256, (n, blocks, block * bits // 8)).astype("uint8")
+    zeros = rng.randint(0, 256, (n, -(-blocks * bits // 8))).astype("uint8")
+    scale = (rng.rand(n * blocks) * 0.1 + 0.01).astype("float32")
+
+    def numbers(bytes_):  # the low bits first
+        places = [(bytes_[..., None] >> (i * bits)) & (2 ** bits - 1) for i in range(8 // bits)]
+        return np.concatenate(places, -1).reshape(*bytes_.shape[:-1], -1).astype("float64")
+
+    zero = numbers(zeros)[:, :blocks, None] if with_zeros else 2 ** (bits - 1)
+    floats = ((numbers(packed) - zero) * scale.reshape(n, blocks, 1)).reshape(n, k).T
+    node = h.make_node("MatMulNBits", ["x", "w", "s"] + ["z"] * with_zeros, ["m"], domain="com.microsoft", K=k, N=n, bits=bits,
+                       block_size=block)
+    weights = {"w": packed, "s": scale, **({"z": zeros} if with_zeros else {})}
+    return node, weights, floats
+
+
+def loaded(nodes, weights, k, inputs=("x",)):
+    inits = [numpy_helper.from_array(a, name) for name, a in weights.items()]
+    info = [h.make_tensor_value_info(name, T.FLOAT, None if name != "x" else ["n", k]) for name in inputs]
+    graph = h.make_graph(nodes, "g", info, [h.make_tensor_value_info(nodes[-1].output[0], T.FLOAT, None)], inits)
+    opsets = [h.make_opsetid("", 21), h.make_opsetid("com.microsoft", 1)]
+    return mx.onnx.load(h.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString())
+
+
+@pytest.mark.parametrize("with_zeros", [False, True])
+@pytest.mark.parametrize("bits, block", [(2, 8), (2, 64), (4, 16), (4, 32), (8, 4), (8, 128)])
+@pytest.mark.parametrize("k, n", [(128, 7), (1152, 33), (2048, 50), (256, 112)])
+def test_many_rows(bits, block, k, n, with_zeros):
+    """More rows than are multiplied as they lie: panels of floats, also of several parts of a row
+    (k > 1024), rows that are a power of two apart, and a last panel of one to three vectors."""
+    node, weights, floats = microsoft(bits, k, n, block, with_zeros, np.random.RandomState(bits * k + n))
+    model = loaded([node], weights, k)
+    for rows in (8, 13, 17, 31, 530):
+        x = np.random.RandomState(rows).randn(rows, k).astype("float32")
+        expected = x.astype("float64") @ floats
+        np.testing.assert_allclose(model(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
