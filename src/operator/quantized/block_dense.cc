@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/block_job.h"
 #include "operator/quantized/quantized.h"
@@ -83,6 +84,15 @@ void Forward(KernelArgs& args) {
   MultiplyBlocks(args, JobOf(args.param<P>(), args.in, args.out[0]));
 }
 
+void FusedForward(KernelArgs& args) {
+  if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
+  const auto& p = args.param<nn::FusedParam>();
+  BlockJob job = JobOf(p.layer->get<P>(), args.in, args.out[0]);
+  job.post = p.post;
+  if (p.add) job.addend = args.in[p.LayerInputs()].data<float>();
+  MultiplyBlocks(args, job);
+}
+
 MXNET_REGISTER_OP(_block_dense)
     .describe(
         "Dense layer whose weight stays packed: numbers of 2, 4 or 8 bits in blocks that have a scale each.\n\n"
@@ -93,6 +103,8 @@ MXNET_REGISTER_OP(_block_dense)
     .set_inputs({"data", "weight", "scale", "shift", "bias"},
                 [](const Attrs& a) { return BiasAt(a.get<P>()) + (a.get<P>().no_bias ? 0 : 1); })
     .set_list_inputs(Inputs)
+    .set_trait(nn::LayerTrait{"_fused_block_dense", [](const Attrs&, int ndim) { return ndim - 1; },
+                              [](const Attrs& a) { return BiasAt(a.get<P>()); }})
     .set_infer_shape(InferShape)
     .set_infer_type(InferType)
     .set_dtypes({kFloat32})
@@ -101,6 +113,10 @@ MXNET_REGISTER_OP(_block_dense)
     })
     .set_zero_gradient()
     .set_kernel([](KernelArgs& a) { OnHost(a, Forward); });
+
+[[maybe_unused]] Op& fused = nn::RegisterFused("_fused_block_dense", "_block_dense").set_dtypes({kFloat32}).set_kernel([](KernelArgs& a) {
+  OnHost(a, FusedForward);
+});
 
 }  // namespace
 }  // namespace quantized

@@ -1,5 +1,7 @@
 """Weights of 4 and 8 bits with a scale for each block (DequantizeLinear in front of MatMul) stay
 packed, and weights of bytes without sign take no more memory than their products need."""
+import math
+
 import numpy as np
 import onnx
 import pytest
@@ -113,7 +115,7 @@ def test_bytes_without_sign_are_moved_in_bytes(tmp_path):
     assert figures(path, MEMORY)[0] < 130   # the file's pages, and both weights
 
 
-# ---- many rows
+# ---- many rows, and what stands behind a layer
 
 def microsoft(bits, k, n, block, with_zeros, rng):
     """MatMulNBits: its weights by name, the node, and what they stand for."""
@@ -154,3 +156,58 @@ def test_many_rows(bits, block, k, n, with_zeros):
         x = np.random.RandomState(rows).randn(rows, k).astype("float32")
         expected = x.astype("float64") @ floats
         np.testing.assert_allclose(model(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def functions():
+    """What nodes behind a layer compute, by name: their inputs beside "b", outputs, and NumPy."""
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+    erf = np.vectorize(math.erf)
+    return {"Relu": ([h.make_node("Relu", ["b"], ["y"])], lambda v: np.maximum(v, 0)),
+            "Clip": ([h.make_node("Clip", ["b", "low", "high"], ["y"])], lambda v: np.clip(v, -0.5, 2)),
+            "Gelu": ([h.make_node("Gelu", ["b"], ["y"])], lambda v: v * (1 + erf(v / np.sqrt(2))) / 2),
+            "SiLU": ([h.make_node("Sigmoid", ["b"], ["t"]), h.make_node("Mul", ["b", "t"], ["y"])], lambda v: v * sigmoid(v)),
+            "residual": ([h.make_node("Add", ["r", "b"], ["y"])], None)}
+
+
+@pytest.mark.parametrize("rows", [1, 3, 70])
+@pytest.mark.parametrize("name", list(functions()))
+@pytest.mark.parametrize("level", [0, 4])
+def test_what_follows_a_layer_is_part_of_it(name, rows, level):
+    rng = np.random.RandomState(1)
+    node, weights, floats = microsoft(4, 1280, 70, 32, True, rng)
+    node.attribute.append(h.make_attribute("accuracy_level", level))
+    weights.update(b0=rng.randn(70).astype("float32"), low=np.float32(-0.5), high=np.float32(2))
+    behind, compute = functions()[name]
+    inputs = {"x": rng.randn(rows, 1280).astype("float32") * 0.02}
+    if compute is None:
+        inputs["r"] = rng.randn(rows, 70).astype("float32")
+    model = loaded([node, h.make_node("Add", ["m", "b0"], ["b"]), *behind], weights, 1280, list(inputs))
+    sums = inputs["x"].astype("float64") @ floats + weights["b0"]
+    expected = compute(sums) if compute else sums + inputs["r"]
+    got = next(iter(model.run(inputs).values())).asnumpy()
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=2e-2 if level else 1e-4)
+    assert "plan of 1 nodes" in str(model.explain())
+
+
+def test_a_layer_between_steps_of_a_file_takes_what_follows():
+    """DequantizeLinear, MatMul, Add, Gelu."""
+    rng = np.random.RandomState(3)
+    numbers, scale, _, floats = weight(rng, T.INT4, 64, 64, 16, False)
+    bias = rng.randn(64).astype("float32")
+    more = [h.make_node("Add", ["y", "b"], ["a"]), h.make_node("Gelu", ["a"], ["g"])]
+    made = model(T.INT4, numbers, scale, None, 16, more=more)
+    made.graph.initializer.append(numpy_helper.from_array(bias, "b"))
+    del made.graph.output[:2]
+    net = mx.onnx.load(made.SerializeToString())
+    x = rng.randn(20, 64).astype("float32")
+    sums = x.astype("float64") @ floats + bias
+    expected = sums * (1 + np.vectorize(math.erf)(sums / np.sqrt(2))) / 2
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-4)
+    assert "plan of 1 nodes" in str(net.explain())
+
+
+def test_numbers_behind_a_packed_layer_are_not_folded_into_its_weight():
+    node, weights, floats = microsoft(4, 64, 5, 32, False, np.random.RandomState(0))
+    net = loaded([node, h.make_node("Mul", ["m", "c"], ["y"])], {**weights, "c": np.float32(0.5)}, 64)
+    x = np.random.RandomState(1).randn(3, 64).astype("float32")
+    np.testing.assert_allclose(net(x).asnumpy(), x.astype("float64") @ floats / 2, rtol=1e-4, atol=1e-4)

@@ -14,7 +14,7 @@ namespace {
  * is fused into them. */
 bool IsLayer(const Node& n) {
   const auto layer = nn::LayerOf(n);
-  return layer && !layer->add && !layer->post;
+  return layer && !layer->packed() && !layer->add && !layer->post;
 }
 
 /* The parameter behind `e`, through a cast from its dtype to the layer's; null where `e` is

@@ -13,7 +13,7 @@ namespace {
 /* A layer that has no bias and to which nothing was added yet. */
 bool HasRoom(const Node& n) {
   const auto layer = nn::LayerOf(n);
-  return layer && !layer->add && !layer->post && n.num_inputs() == 2;
+  return layer && !layer->add && !layer->post && n.num_inputs() == layer->before_bias();
 }
 
 /* Does an array of this shape have one number for each filter of a result? */

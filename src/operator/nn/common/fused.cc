@@ -26,9 +26,16 @@ bool InferFusedShape(const Attrs& attrs, const InferSwitches& switches, ShapeVec
 
 // One dtype for all, but that a bias may be float32 beside 16-bit data: BatchNorm folded in loses
 // nothing there.
-bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+bool InferFusedType(const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
   const auto& p = attrs.get<FusedParam>();
   std::vector<int> like = *in;
+  if (p.layer->op->trait<LayerTrait>()->before_bias) {
+    like.resize(static_cast<size_t>(p.LayerInputs()));
+    const bool known = InferCall(*p.layer, switches, &like, out);
+    if (p.add) like.push_back((*out)[0]);
+    *in = std::move(like);
+    return known;
+  }
   const bool wide = p.LayerInputs() > 2 && like[2] == kFloat32 && (IsHalf(like[0]) || IsHalf(like[1]) || IsHalf((*out)[0]));
   if (wide) like.erase(like.begin() + 2);
   const bool known = SameType(attrs, &like, out);
@@ -54,7 +61,7 @@ std::optional<LayerView> LayerOf(const Node& node) {
   } else if (!op.trait<LayerTrait>()) {
     return std::nullopt;
   }
-  view.role = *view.layer->op->trait<Role>();
+  view.role = view.packed() ? Role::kDense : *view.layer->op->trait<Role>();
   return view;
 }
 
@@ -93,7 +100,6 @@ Op& RegisterFused(const char* name, const char* layer) {
         return names;
       })
       .set_trait(FusedLayer{})
-      .set_trait(AsksForWeights{0b10, true})
       .set_infer_shape(InferFusedShape)
       .set_infer_type(InferFusedType)
       .set_dtypes(dtypes::kFloatsUpTo32)

@@ -57,6 +57,7 @@ void Forward(KernelArgs& args) {
 
 [[maybe_unused]] Op& record =
     RegisterFused("_fused_convolution", "Convolution")
+        .set_trait(AsksForWeights{0b10, true})
         .set_images({0b1101, 0b1, 0b1100})
         .set_trait(NamesLayout{[](const Attrs& a) { return ChannelsLastAttr(a.get<FusedParam>().layer->get<ConvolutionParam>().layout); }})
         .set_kernel(DeviceType::kCPU, Forward);

@@ -47,8 +47,10 @@ void Forward(KernelArgs& args) {
   RunFused(args, Run);
 }
 
-[[maybe_unused]] Op& record =
-    RegisterFused("_fused_dense", "FullyConnected").set_expensive_to_recompute().set_kernel(DeviceType::kCPU, Forward);
+[[maybe_unused]] Op& record = RegisterFused("_fused_dense", "FullyConnected")
+                                  .set_trait(AsksForWeights{0b10, true})
+                                  .set_expensive_to_recompute()
+                                  .set_kernel(DeviceType::kCPU, Forward);
 
 }  // namespace
 }  // namespace nn
