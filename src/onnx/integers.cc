@@ -278,7 +278,7 @@ class Rewriter {
     SetInputs(&made);
   }
 
-  /* A product with a weight of 4 or 8 bits whose blocks of rows have scales of their own. */
+  /* A product with a weight of 2, 4 or 8 bits whose blocks of rows have scales of their own. */
   bool BlockLayer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
     const NodeProto* step = n.inputs.size() == 2 ? MakerOf(n.inputs[1]) : nullptr;
@@ -289,14 +289,16 @@ class Rewriter {
     const Value *w = session_.ConstantNamed(step->inputs[0]), *scale = session_.ConstantNamed(step->inputs[1]),
                 *zero = zeros.empty() ? nullptr : session_.ConstantNamed(zeros);
     const SmallType* small = step->small.empty() ? nullptr : step->small[0];
-    if (!w || !scale || (!zeros.empty() && !zero) || block < 2 || block % 2 || (small && (small->format || small->bits != 4))) return false;
+    const int64_t bits = small ? small->bits : 8;
+    if (!w || !scale || (!zeros.empty() && !zero) || block < 2 || block * bits % 8 || (small && small->format)) return false;
     if (w->kind != Value::kTensor || w->ndim() != 2 || (axis != 0 && axis != -2) || DTypeSize(w->dtype()) != 1 || w->shape()[0] % block ||
-        w->size() == 0 || scale->dtype() != kFloat32 || scale->shape() != Shape{w->shape()[0] / block, w->shape()[1]} ||
+        w->size() == 0 || (scale->dtype() != kFloat32 && !IsHalf(scale->dtype())) ||
+        scale->shape() != Shape{w->shape()[0] / block, w->shape()[1]} ||
         (zero && (zero->shape() != scale->shape() || zero->dtype() != w->dtype())))
       return false;
     NodeProto& made = Replace(Begin(at), "BlockDense");
     made.inputs = {n.inputs[0], step->inputs[0], step->inputs[1], zeros};
-    AddInt(&made, "block_size", block), AddInt(&made, "bits", small ? 4 : 8);
+    AddInt(&made, "block_size", block), AddInt(&made, "bits", bits);
     SetInputs(&made);
     return true;
   }

@@ -12,7 +12,7 @@ from memory_checks import figures
 
 pytestmark = pytest.mark.cpu
 
-LIMITS = {T.INT4: (-8, 7), T.UINT4: (0, 15), T.INT8: (-128, 127), T.UINT8: (0, 255)}
+LIMITS = {T.INT2: (-2, 1), T.UINT2: (0, 3), T.INT4: (-8, 7), T.UINT4: (0, 15), T.INT8: (-128, 127), T.UINT8: (0, 255)}
 
 
 def weight(rng, kind, k, n, block, with_zeros):
@@ -37,12 +37,13 @@ def model(kind, numbers, scale, zeros, block, axis=0, rank=2, more=()):
     free = [f"n{i}" for i in range(rank - 1)]
     outputs = [h.make_tensor_value_info("y", T.FLOAT, free + [n])] + [h.make_tensor_value_info(m.output[0], T.FLOAT, None) for m in more]
     graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, free + [k])], outputs, inits)
-    return h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10)
+    opset, ir = (25, 13) if kind in (T.INT2, T.UINT2) else (21, 10)
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", opset)], ir_version=ir)
 
 
 @pytest.mark.parametrize("with_zeros", [False, True])
 @pytest.mark.parametrize("kind", list(LIMITS))
-@pytest.mark.parametrize("k, n, block", [(64, 5, 16), (96, 33, 32), (12, 7, 6), (128, 64, 128)])
+@pytest.mark.parametrize("k, n, block", [(64, 5, 16), (96, 33, 32), (12, 7, 4), (12, 7, 6), (128, 64, 128)])
 def test_products(kind, k, n, block, with_zeros):
     rng = np.random.RandomState(k + n)
     numbers, scale, zeros, floats = weight(rng, kind, k, n, block, with_zeros)
@@ -51,6 +52,24 @@ def test_products(kind, k, n, block, with_zeros):
         x = rng.randn(rows, k).astype("float32")
         expected = x.astype("float64") @ floats
         np.testing.assert_allclose(loaded(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def test_scales_in_float16():
+    rng = np.random.RandomState(5)
+    numbers, scale, zeros, floats = weight(rng, T.INT4, 64, 6, 16, False)
+    made = model(T.INT4, numbers, scale, zeros, 16)
+    half = scale.astype("float16")
+    made.graph.initializer[1].CopyFrom(numpy_helper.from_array(half, "s"))
+    for value in (made.graph.input[0], made.graph.output[0]):
+        value.type.tensor_type.elem_type = T.FLOAT16
+    net = mx.onnx.load(made.SerializeToString())
+    x = rng.randn(3, 64).astype("float16")
+    y = net(x).asnumpy()
+    assert y.dtype == np.float16
+    expected = x.astype("float64") @ (numbers * np.repeat(half, 16, 0).astype("float64"))
+    np.testing.assert_allclose(y, expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max())
+    symbol, _ = net.convert()[:2]
+    assert '"_block_dense"' in symbol.tojson()
 
 
 def test_data_of_three_dimensions_and_an_axis_from_the_end():

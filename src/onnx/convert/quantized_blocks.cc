@@ -1,0 +1,165 @@
+// Weights of few bits in blocks with a scale each: layers whose weight stays packed, and tables.
+#include <algorithm>
+
+#include "onnx/builder.h"
+#include "onnx/convert/quantized.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+/* A dense layer with numbers (n, blocks, bytes) of `bits` bits that stand for (number - zero) *
+ * scale, which have shape (n, blocks); without zeros, they stand around half of what they can be.
+ * zero and bias may be none. */
+struct BlockForm {
+  Value data, numbers, scale, zero, bias;
+  int64_t bits = 4;
+  bool in_integers = false;  // data may be rounded to 8 bits
+};
+
+Value BlockLayer(const Call& c, const BlockForm& f) {
+  const bool with_zero = f.zero.kind != Value::kNone, with_bias = f.bias.kind != Value::kNone;
+  const Value scale = c.Cast(f.scale, kFloat32);
+  std::vector<Value> operands = {c.Cast(f.data, kFloat32), f.numbers, scale};
+  if (with_zero) operands.push_back(Mul(c, scale, c.Cast(f.zero, kFloat32)));
+  if (with_bias) operands.push_back(c.Cast(f.bias, kFloat32));
+  const AttrDict attrs = {{"num_hidden", Text(f.scale.shape()[0])},
+                          {"bits", Text(f.bits)},
+                          {"no_bias", Text(!with_bias)},
+                          {"with_shift", Text(with_zero)},
+                          {"in_integers", Text(f.in_integers)}};
+  return c.Cast(c.Op("_block_dense", operands, attrs), f.data.dtype());
+}
+
+/* Numbers of `bits` bits in bytes (rows, bytes), the low ones first, as (rows, count). */
+Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count) {
+  if (bits == 8) return c.Reshape(packed, Shape{rows, count});
+  const int64_t each = 8 / bits, bytes = packed.size() / rows;
+  if (rows * bytes != packed.size() || bytes * each < count) c.Refuse("packed numbers have shape " + Text(packed.shape()));
+  const Value wide = c.Cast(c.Reshape(packed, Shape{rows, bytes, 1}), kInt32);
+  std::vector<Value> parts;
+  for (int64_t i = 0; i < each; ++i)
+    parts.push_back(
+        c.Op("_npi_bitwise_and_scalar",
+             {i == 0 ? wide : c.Op("_npi_bitwise_right_shift_scalar", {wide}, {{"scalar", Text(i * bits)}, {"is_int", "True"}})},
+             {{"scalar", Text((int64_t{1} << bits) - 1)}, {"is_int", "True"}}));
+  return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
+}
+
+}  // namespace
+
+void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx, bias
+  const Value& a = c.in(0);
+  const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
+                block = c.Attr("block_size", int64_t{0});
+  BlockForm f;
+  f.bits = bits, f.in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;
+  if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
+  if (c.has(4)) c.Refuse("input g_idx is given; accepted is none");
+  const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8;
+  if (a.ndim() < 1 || a.shape()[a.ndim() - 1] != k || c.in(2).size() != n * blocks || c.in(1).size() * (8 / bits) < n * blocks * block)
+    c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", scales " + Text(c.in(2).shape()));
+  if (bytes * 8 != block * bits || c.in(1).size() != n * blocks * bytes) c.Refuse("the weight has shape " + Text(c.in(1).shape()));
+  f.data = a;
+  if (blocks * block != k) {  // numbers behind the end of a row count nothing
+    Sizes before(static_cast<size_t>(a.ndim()), 0), after = before;
+    after.back() = blocks * block - k;
+    f.data = Pad(c, f.data, before, after, 0);
+  }
+  f.numbers = c.Reshape(c.in(1), Shape{n, blocks, bytes}), f.scale = c.Reshape(c.in(2), Shape{n, blocks});
+  if (c.has(3)) f.zero = c.Reshape(IsFloating(c.in(3).dtype()) ? c.in(3) : Unpacked(c, c.in(3), bits, n, blocks), f.scale.shape());
+  f.bias = OptionalInput(c, 5);
+  c.Out(BlockLayer(c, f));
+}
+
+/* A weight (k, n) of bytes, in the order of MatMulNBits: rows and columns change places, and
+ * numbers of few bits share a byte. In one step, for all that is kept of it is the result. */
+static Value PackedBlocks(const Call& c, const Value& w, int64_t bits, int64_t block) {
+  FoldedWeights* const folded = c.builder()->folded();
+  const std::string what = "blocks of " + Text(block) + " in " + Text(bits);
+  if (const auto* found = folded->Find(what, {w.array})) return Value((*found)[0]);
+  const int64_t k = w.shape()[0], n = w.shape()[1], columns = 32;  // at a time, so that lines of the weight are read once
+  const std::vector<uint8_t> numbers = BytesOf(w.array);
+  const int add = w.dtype() == kInt8 ? 1 << (bits - 1) : 0;
+  const int64_t each = 8 / bits;
+  std::vector<uint8_t> packed(static_cast<size_t>(n * k / each), 0);
+  for (int64_t begin = 0; begin < n; begin += columns)
+    for (int64_t r = 0; r < k; ++r)
+      for (int64_t i = begin; i < std::min(begin + columns, n); ++i) {
+        const uint8_t number = static_cast<uint8_t>(numbers[static_cast<size_t>(r * n + i)] + add);
+        packed[static_cast<size_t>((i * k + r) / each)] |= static_cast<uint8_t>(number << (r % each * bits));
+      }
+  const Value made = c.Tensor(Shape{n, k / block, block / each}, kUint8, packed.data());
+  folded->Put(what, {w.array}, {made.array});
+  return made;
+}
+
+void ConvertBlockDense(Call& c) {  // data, weight (k, n), scales (k / block, n), zero points or none
+  const Value &a = c.in(0), &w = c.in(1);
+  if (a.ndim() < 1 || !IsFloating(a.dtype()) || a.shape()[a.ndim() - 1] != w.shape()[0])
+    c.Refuse("data is " + std::string(DTypeName(a.dtype())) + " " + Text(a.shape()) + ", the weight has shape " + Text(w.shape()));
+  BlockForm f;
+  f.data = a, f.scale = c.Transpose(c.in(2), {1, 0}), f.bits = c.Attr("bits", int64_t{0});
+  f.numbers = PackedBlocks(c, w, f.bits, c.Attr("block_size", int64_t{0}));
+  const double middle = w.dtype() == kInt8 ? static_cast<double>(int64_t{1} << (f.bits - 1)) : 0;
+  if (c.has(3))
+    f.zero = AddNumber(c, c.Cast(c.Transpose(c.in(3), {1, 0}), kFloat32), middle);
+  else if (w.dtype() == kUint8)
+    f.zero = c.Filled(f.scale.shape(), kFloat32, 0);
+  c.Out(BlockLayer(c, f));
+}
+
+namespace {
+
+/* Entries of an axis; the dimensions of the indices take its place. */
+Value Taken(const Call& c, const Value& x, const Value& indices, int axis) {
+  std::vector<int64_t> dims(x.shape().begin(), x.shape().begin() + axis);
+  dims.insert(dims.end(), indices.shape().begin(), indices.shape().end());
+  dims.insert(dims.end(), x.shape().begin() + axis + 1, x.shape().end());
+  if (Shape(dims).Size() == 0) return c.Filled(Shape(dims), x.dtype(), 0);
+  return c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}});
+}
+
+/* The last dimension unpacked, `count` numbers long. */
+Value UnpackedLast(const Call& c, const Value& packed, int64_t bits, int64_t count) {
+  Shape shape = packed.shape();
+  shape[packed.ndim() - 1] = count;
+  if (shape.Size() == 0) return c.Filled(shape, kUint8, 0);
+  return c.Reshape(Unpacked(c, packed, bits, shape.Prod(0, packed.ndim() - 1), count), shape);
+}
+
+}  // namespace
+
+/* Rows are taken first, so that the table stays as small as it is in the file. */
+void ConvertGatherBlockQuantized(Call& c) {  // data, indices, scales, zero points
+  const Value &data = c.in(0), &indices = c.in(1), &scales = c.in(2);
+  CheckRank(c, 0, 1, 32);
+  const int rank = data.ndim();
+  const int axis = c.Axis(c.Attr("gather_axis", int64_t{0}), rank), along = c.Axis(c.Attr("quantize_axis", int64_t{1}), rank);
+  const int64_t block = c.Attr("block_size", int64_t{128}), bits = c.Attr("bits", int64_t{4});
+  const bool packed = !c.small(0) && bits != 8;
+  CheckSmall(c, "block_size", {block}, 1);
+  if (indices.dtype() != kInt32 && indices.dtype() != kInt64) c.Refuse("indices are not int32 or int64");
+  if (axis == along) c.Refuse("gather_axis and quantize_axis are both " + Text(axis) + "; accepted are two axes");
+  if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  if (packed && (data.dtype() != kUint8 || along != rank - 1))
+    c.Refuse("quantize_axis is " + Text(along) + " and data is " + std::string(DTypeName(data.dtype())) + " " + Text(data.shape()) +
+             "; accepted of packed numbers: the last axis, of uint8");
+  if (scales.ndim() != rank) c.Refuse("data has shape " + Text(data.shape()) + ", scales " + Text(scales.shape()));
+  const int at = along < axis ? along : along + indices.ndim() - 1;
+  Value x = Taken(c, data, indices, axis), zero;
+  if (packed) x = UnpackedLast(c, x, bits, data.shape()[along] * (8 / bits));
+  if (c.has(3)) {
+    zero = Taken(c, c.in(3), indices, axis);
+    if (packed) zero = UnpackedLast(c, zero, bits, scales.shape()[along]);
+  } else if (!c.small(0) && data.dtype() == kUint8) {
+    zero = c.Filled(Shape(x.ndim(), 1), kUint8, static_cast<double>(int64_t{1} << (bits - 1)));
+  }
+  const Value scale = SpreadAlong(c, Taken(c, scales, indices, axis), x.shape(), at, block);
+  c.Out(Dequantized(c, x, scale, c.has(3) ? SpreadAlong(c, zero, x.shape(), at, block) : zero));
+}
+
+}  // namespace onnx
+}  // namespace mxnet
