@@ -106,6 +106,13 @@ bool FoldedWeights::AllKept(const std::vector<NDArray>& operands) const {
   return !operands.empty();
 }
 
+std::vector<bool> FoldedWeights::Keeps(const std::vector<NDArray>& arrays) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<bool> kept;
+  for (const NDArray& a : arrays) kept.push_back(chunks_.count(a.chunk()) > 0);
+  return kept;
+}
+
 const std::vector<NDArray>* FoldedWeights::Find(const std::string& call, const std::vector<NDArray>& operands) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!AllKept(operands)) return nullptr;
@@ -241,8 +248,8 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
   std::vector<NDArray> results(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
   if (const auto* kept = folded_->Find(text, arrays)) {
     results = *kept;
-  } else if (NDArray derived = DerivedFromStored(attrs, arrays); !derived.is_none()) {
-    results[0] = derived;
+  } else if (auto derived = DerivedFromStored(attrs, arrays, folded_->Keeps(arrays)); !derived.empty()) {
+    results = std::move(derived);
     folded_->Put(text, arrays, results);
   } else {
     std::vector<NDArray*> in, out;

@@ -26,6 +26,8 @@ class FoldedWeights {
   void AddWeight(const NDArray& weight, const std::string& name);
   /* The name of a weight as the file has it; empty for others. */
   std::string NameOf(const NDArray& array);
+  /* Which of these live as long as the model: weights, and what was computed of them. */
+  std::vector<bool> Keeps(const std::vector<NDArray>& arrays);
   /* Null unless `operands` are all weights, or were computed of them, and the result is kept. */
   const std::vector<NDArray>* Find(const std::string& call, const std::vector<NDArray>& operands);
   void Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results);

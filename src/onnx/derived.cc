@@ -12,45 +12,53 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr size_t kLeast = 1 << 14;      // bytes of a result that is worth it
-constexpr size_t kMostPlain = 1 << 16;  // bytes of operands beside the stored ones, which are copied
+constexpr size_t kLeast = 1 << 14;      // bytes of results that are worth it, and of an operand
+constexpr size_t kMostPlain = 1 << 16;  // bytes of operands that nobody keeps, which are copied
+constexpr int kMostResults = 8;
 
 using Bytes = std::unique_ptr<char[]>;
 
 bool IsStored(const NDArray& a) { return CoversChunk(a) && StoredIn(a) != 0; }
 
-/* What an operator's kernel makes of constants. */
-class ComputedContents final : public StoredContents {
+/* An operator's kernel with constants. */
+class ConstantCall {
  public:
-  ComputedContents(AttrsPtr attrs, const std::vector<NDArray>& operands, TensorType out) : attrs_(std::move(attrs)), out_(std::move(out)) {
-    for (const NDArray& a : operands) {
-      Operand o{{a.shape(), a.dtype()}, IsStored(a) ? a.chunk()->stored : nullptr, nullptr};
-      if (!o.stored) {
+  ConstantCall(AttrsPtr attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept, TensorTypes out)
+      : attrs_(std::move(attrs)), out_(std::move(out)) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const NDArray& a = operands[i];
+      Operand o{{a.shape(), a.dtype()}, IsStored(a) ? a.chunk()->stored : nullptr, NDArray(), nullptr};
+      if (!o.stored && kept[i]) {
+        a.WaitToRead();
+        o.array = a;
+      } else if (!o.stored) {
         o.bytes = std::make_unique<char[]>(o.type.Bytes());
         if (o.type.Bytes()) a.SyncCopyToCPU(o.bytes.get(), o.type.Bytes());
       }
       operands_.push_back(std::move(o));
     }
   }
-  void Read(void* to) const override {
+  /* Writes result `wanted`. */
+  void Compute(size_t wanted, void* to) const {
     std::vector<Bytes> held;
     const auto room = [&held](size_t bytes) -> void* {
       held.emplace_back(new char[bytes + 64]);
       return AlignedTo64<char>(held.back().get());
     };
-    std::vector<TBlob> in;
+    std::vector<TBlob> in, out;
     for (const Operand& o : operands_) {
       void* at = o.bytes.get();
+      if (!o.array.is_none()) at = o.array.data().dptr;
       if (o.stored) o.stored->Read(at = room(o.type.Bytes()));
       in.push_back(BlobOf(o.type, at));
     }
-    const TBlob out = BlobOf(out_, to);
-    const OpReq req = OpReq::kWrite;
+    for (size_t i = 0; i < out_.size(); ++i) out.push_back(BlobOf(out_[i], i == wanted ? to : room(out_[i].Bytes())));
+    const std::vector<OpReq> req(out.size(), OpReq::kWrite);
     KernelArgs args;
     args.attrs = attrs_.get();
     args.in = in;
-    args.out = Span<const TBlob>(&out, 1);
-    args.req = Span<const OpReq>(&req, 1);
+    args.out = out;
+    args.req = req;
     args.run.ctx = Context::CPU();
     args.switches = InferSwitches::OfThread(true);
     args.workspace = room;
@@ -61,7 +69,8 @@ class ComputedContents final : public StoredContents {
   struct Operand {
     TensorType type;
     std::shared_ptr<const StoredContents> stored;
-    Bytes bytes;  // when it is not stored
+    NDArray array;  // of the model, where it is not stored
+    Bytes bytes;    // where it is neither
   };
   static TBlob BlobOf(const TensorType& type, void* at) {
     TBlob blob;
@@ -72,32 +81,50 @@ class ComputedContents final : public StoredContents {
   }
   const AttrsPtr attrs_;
   std::vector<Operand> operands_;
-  const TensorType out_;
+  const TensorTypes out_;
 };
 
-/* Is it a kernel that gives one result, the same each time? */
+/* A result of it. */
+class ComputedContents final : public StoredContents {
+ public:
+  ComputedContents(std::shared_ptr<const ConstantCall> call, size_t result) : call_(std::move(call)), result_(result) {}
+  void Read(void* to) const override { call_->Compute(result_, to); }
+
+ private:
+  const std::shared_ptr<const ConstantCall> call_;
+  const size_t result_;
+};
+
+/* Is it a kernel that gives the same each time? Of several results each takes a run of its own. */
 bool Computes(const Attrs& attrs) {
-  return attrs.op->NumOutputs(attrs) == 1 && attrs.op->RunsBy(attrs) == RunBy::kKernel && !attrs.op->uses_random &&
+  return attrs.op->NumOutputs(attrs) <= kMostResults && attrs.op->RunsBy(attrs) == RunBy::kKernel && !attrs.op->uses_random &&
          attrs.op->KernelFor(DeviceType::kCPU);
 }
 
 }  // namespace
 
-NDArray DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands) {
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept) {
   bool any = false;
-  size_t plain = 0;
-  TensorTypes in, out(1);
-  for (const NDArray& a : operands) {
-    if (a.ctx() != Context::CPU() || a.is_sparse()) return NDArray();
+  size_t plain = 0, made = 0;
+  TensorTypes in, out(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
+  std::vector<bool> stays;  // as long as the model, and is no part of what is stored
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const NDArray& a = operands[i];
+    if (a.ctx() != Context::CPU() || a.is_sparse()) return {};
     const bool stored = IsStored(a);
-    any = any || (stored && a.delayed());
     in.emplace_back(a.shape(), a.dtype());
-    if (!stored) plain += in.back().Bytes();
+    stays.push_back(kept[i] && !a.chunk()->stored);
+    any = any || (stored && a.delayed()) || (stays[i] && in.back().Bytes() >= kLeast);
+    if (!stored && !stays[i]) plain += in.back().Bytes();
   }
-  if (!any || plain > kMostPlain || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out) ||
-      out[0].Bytes() < kLeast)
-    return NDArray();
-  return StoredArray(out[0].shape, out[0].dtype, std::make_shared<ComputedContents>(attrs, operands, out[0]));
+  if (!any || plain > kMostPlain || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};
+  for (const TensorType& t : out) made += t.Bytes();
+  if (made < kLeast) return {};
+  const auto call = std::make_shared<const ConstantCall>(attrs, operands, stays, out);
+  std::vector<NDArray> results;
+  for (size_t i = 0; i < out.size(); ++i)
+    results.push_back(StoredArray(out[i].shape, out[i].dtype, std::make_shared<ComputedContents>(call, i)));
+  return results;
 }
 
 }  // namespace onnx

@@ -1,5 +1,8 @@
-/* Constants that are computed from weights whose contents are stored (ndarray/stored.h): they are
- * stored, too, and computed when somebody reads them. */
+/*
+ * Constants that are computed from weights of a model: they are stored (ndarray/stored.h), too, and
+ * computed when somebody reads them. So of a chain of operators on a weight nothing is in memory
+ * but the last result, and that one only while it is read.
+ */
 #ifndef MXNET_ONNX_DERIVED_H_
 #define MXNET_ONNX_DERIVED_H_
 
@@ -11,9 +14,12 @@
 namespace mxnet {
 namespace onnx {
 
-/* The result of an operator on constants, as a stored array. A none array where it is to be
- * computed now: no operand is stored, the result is small, or there are several. */
-NDArray DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands);
+/*
+ * The results of an operator on constants, as stored arrays. `kept`: those that live as long as the
+ * model and are never written. None where they are to be computed now: no operand is stored or a
+ * kept one of some size, or results are small.
+ */
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept);
 
 }  // namespace onnx
 }  // namespace mxnet
