@@ -21,7 +21,7 @@ struct BlockDenseParam : public Parameter<BlockDenseParam> {
     MXNET_FIELD(with_shift).set_default(true).describe("There is a shift; else numbers stand around half of what they can be.");
     MXNET_FIELD(in_integers)
         .set_default(false)
-        .describe("4 bits: data is rounded to 8 bits, in blocks like those of the weight, and sums of a block are integers.");
+        .describe("Data may be rounded to 8 bits, in blocks like those of the weight; sums of a block are integers then.");
   }
 };
 MXNET_REGISTER_PARAM(BlockDenseParam);

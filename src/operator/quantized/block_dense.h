@@ -48,6 +48,61 @@ MXNET_CPU_DECLARE(void IntegerBlocks(const float* x, int64_t blocks, int64_t byt
                                    int64_t out_pitch);)
 
 /*
+ * A row of data in 8 bits for panels of bytes: its numbers, and of each block the scale, the sum of
+ * its numbers times that, and what a zero point in the middle adds to products of integers. Of as
+ * many numbers as four bytes of the weight have, those at the first place of a byte come first.
+ */
+struct ByteRow {
+  int8_t* numbers;
+  float *scales, *sums;
+  int32_t* less;
+};
+
+/* The same for few rows, which meet the weight as it lies: in pieces of 64 bytes of the weight, 64
+ * numbers for each place in a byte, and scales, sums and less for each four bytes; of larger blocks
+ * sums and less stand together in the first piece. What lies behind the end of the last piece is
+ * zero. */
+struct ByteLanes {
+  static constexpr int64_t kPiece = 64;
+  static bool Takes(int64_t bytes_of_block) {
+    return bytes_of_block % kPiece == 0 || (bytes_of_block % 4 == 0 && kPiece % bytes_of_block == 0);
+  }
+  static int64_t Pieces(int64_t bytes) { return (bytes + kPiece - 1) / kPiece; }
+  int8_t* numbers;
+  float *scales, *sums;
+  int32_t* less;
+};
+
+/* Blocks [first, first + blocks) of some rows of a weight: for each four numbers those of all
+ * columns, and for each block scales and shifts of the columns; shifts may be null. */
+struct BytePanel {
+  uint8_t* numbers;
+  float *scales, *shifts;
+  int64_t first, blocks, size;  // numbers of a block
+};
+
+/* Where results of a panel go, rows `pitch` apart, and what is added: bias and addend may be null,
+ * and addend may be `to`. */
+struct ByteResult {
+  float* to;
+  int64_t pitch, columns;
+  const float *bias, *addend;
+};
+
+/*
+ * BytePanelColumns: columns of a panel; 0: this processor has no instructions for them.
+ * FillBytePanel: as FillPanel below; blocks are whole words. FillByteRow, FillByteLanes: a row for
+ * such a weight. DotByteLanes: as DotIntegers. All but the first need these instructions.
+ */
+MXNET_CPU_DECLARE(int64_t BytePanelColumns(); void FillBytePanel(const BlockRows& weight, int64_t count, int64_t first, int64_t blocks,
+                                                                 int64_t ahead, const BytePanel& panel);
+                  void FillByteRow(const float* x, const BlockRows& weight, const ByteRow& out);
+                  void MultiplyBytePanel(const BytePanel& panel, const ByteRow* data, int64_t rows, const ByteResult& out);
+                  void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out);
+                  void DotByteLanes(const BlockRows& weight, int64_t count, const ByteLanes* data, int64_t rows, float* out,
+                                    int64_t out_pitch);)
+
+/*
  * For few rows of data. SplitBlocks: of `blocks` blocks of x, the numbers that stand at the same
  * place of their bytes lie together, place by place. DotBlocks: out[r * out_pitch + i] is the
  * product of row i of `count` with row r of `rows` of such numbers, which are `pitch` apart.

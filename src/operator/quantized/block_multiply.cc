@@ -93,55 +93,72 @@ void MultiplyIntegers(KernelArgs& args, const BlockJob& job) {
 
 // ---- many rows
 
-constexpr int64_t kMostRows = 512;  // of data at a time: a panel is filled once for them
-constexpr int64_t kDepth = 1024;    // of a panel: it stays in the second-level cache
-constexpr int64_t kTogether = 4;    // panels for which a part of the data is read at a time
+constexpr int64_t kMostRows = 512;    // of data at a time: a panel is filled once for them
+constexpr int64_t kDepth = 1024;      // of a panel of floats: it stays in the second-level cache
+constexpr int64_t kByteDepth = 4096;  // of a panel of bytes
+constexpr int64_t kTogether = 4;      // panels for which a part of the data is read at a time
 
-/* The rows of data at a time, in which order they are multiplied with which panels. */
+/* Panels of `width` columns, the last of which may be wider or narrower, with `depth` blocks of the
+ * weight, and how threads divide them. */
 struct PanelPlan {
-  int lanes = MXNET_CPU_CALL(PackedLanes)();
-  int64_t panels, blocks, groups, depth;  // blocks of rows; groups of panels; blocks of the weight in a panel
-  explicit PanelPlan(const BlockJob& job, int threads)
-      : panels(nn::PackedPanels(job.hidden, lanes)),
-        blocks((job.rows + kMostRows - 1) / kMostRows),
-        groups(std::max((panels + kTogether - 1) / kTogether, std::min<int64_t>(panels, threads > 1 ? 4 * threads : 1))),
-        depth(std::min(job.weight.blocks, std::max<int64_t>(1, kDepth / job.BlockSize()))) {}
-  int64_t Width() const { return 2 * lanes; }
-  int64_t Room(const BlockJob& job) const { return depth * job.BlockSize() * 3 * lanes + 16; }  // the last panel may be wider
+  int64_t width, panels, depth;
+  int threads;
+  int64_t row_blocks, groups;  // items are a group of panels with a block of rows
+  PanelPlan(const BlockJob& job, int64_t width, int64_t panels, int64_t numbers)
+      : width(width),
+        panels(panels),
+        depth(std::min(job.weight.blocks, std::max<int64_t>(1, numbers / job.BlockSize()))),
+        threads(OmpThreadsForFlops(2.0 * static_cast<double>(job.rows * job.hidden) * static_cast<double>(job.K()))),
+        row_blocks((job.rows + kMostRows - 1) / kMostRows),
+        groups(std::max((panels + kTogether - 1) / kTogether, std::min<int64_t>(panels, threads > 1 ? 4 * threads : 1))) {}
 };
 
-/* What is done to sums of the panel whose first result is `at` elements behind job.out, when blocks
- * of the weight from `begin` on were multiplied; `ends`: they are the last. */
-nn::PackedEpilogue EpilogueOf(const BlockJob& job, int64_t begin, bool ends, int64_t column, int64_t at) {
-  nn::PackedEpilogue e;
-  e.addend = begin > 0 ? job.out + at : job.addend ? job.addend + at : nullptr;
-  if (!ends) return e;
-  if (job.bias) e.bias = job.bias + column;
-  if (job.post.kind == nn::EpilogueKind::kRelu) e.low = 0;
-  if (job.post.kind == nn::EpilogueKind::kClip) e.low = job.post.a, e.high = job.post.b;
-  return e;
+/* A panel of some blocks of the weight, and where its sums go. */
+struct PanelPart {
+  int64_t row, column, columns, first, blocks;
+  int64_t ahead;  // FillPanel
+  const float *bias, *addend;
+  float* out;
+  bool ends;  // all blocks were multiplied then
+};
+
+/* multiply(part) for the panels of a group with a block of rows, then the function behind sums.
+ * `bounded`: multiply has applied relu and clip. */
+template <typename F>
+void PanelsOf(const BlockJob& job, const PanelPlan& plan, int64_t row, int64_t rows, int64_t group, bool bounded, const F& multiply) {
+  const int64_t hidden = job.hidden, blocks = job.weight.blocks, row_bytes = blocks * job.weight.bytes,
+                begin = Share(plan.panels, plan.groups, group), end = Share(plan.panels, plan.groups, group + 1);
+  for (int64_t b = 0; b < blocks; b += plan.depth)
+    for (int64_t p = begin; p < end; ++p) {
+      PanelPart part;
+      part.row = row, part.column = p * plan.width, part.columns = p + 1 == plan.panels ? hidden - part.column : plan.width;
+      part.first = b, part.blocks = std::min(plan.depth, blocks - b), part.ends = b + part.blocks == blocks;
+      part.ahead = p + 1 < end ? plan.width * row_bytes
+                   : part.ends ? 0
+                               : (begin - p) * plan.width * row_bytes + part.blocks * job.weight.bytes;
+      const int64_t at = row * hidden + part.column;
+      part.out = job.out + at;
+      part.addend = b > 0 ? part.out : job.addend ? job.addend + at : nullptr;
+      part.bias = part.ends && job.bias ? job.bias + part.column : nullptr;
+      multiply(part);
+    }
+  if (!job.post || (bounded && (job.post.kind == nn::EpilogueKind::kRelu || job.post.kind == nn::EpilogueKind::kClip))) return;
+  const int64_t first = begin * plan.width, last = end == plan.panels ? hidden : end * plan.width;
+  for (int64_t r = row; r < row + rows; ++r)
+    nn::ApplyPost(job.post, job.out + r * hidden + first, job.out + r * hidden + first, last - first);
 }
 
-/* Panels [begin, end) of a block of rows. */
-void Panels(const BlockJob& job, const PanelPlan& plan, nn::PackedBlock block, int64_t row, int64_t begin, int64_t end, float* panel) {
-  const int64_t size = job.BlockSize(), hidden = job.hidden, width = plan.Width(), weight_row = job.weight.blocks * job.weight.bytes;
-  for (int64_t b = 0; b < job.weight.blocks; b += plan.depth) {
-    const int64_t some = std::min(plan.depth, job.weight.blocks - b);
-    const bool ends = b + some == job.weight.blocks;
-    block.depth = some * size, block.shift = b * size;
-    for (int64_t p = begin; p < end; ++p) {
-      const int64_t column = p * width, at = row * hidden + column;
-      const int64_t back = ends ? 0 : (begin - p) * width * weight_row + some * job.weight.bytes;
-      block.filters = p + 1 == plan.panels ? hidden - column : width;
-      MXNET_CPU_CALL(FillPanel)
-      (job.weight.From(column), block.filters, b, some, p + 1 < end ? width * weight_row : back, panel, RoundUp(block.filters, plan.lanes));
-      MXNET_CPU_CALL(PackedGemms)(block, panel, 0, 1, EpilogueOf(job, b, ends, column, at), job.out + at);
-    }
-  }
-  if (!job.post || job.post.kind == nn::EpilogueKind::kRelu || job.post.kind == nn::EpilogueKind::kClip) return;
-  const int64_t first = begin * width, last = end == plan.panels ? hidden : end * width;
-  for (int64_t r = row; r < row + block.count; ++r)
-    nn::ApplyPost(job.post, job.out + r * hidden + first, job.out + r * hidden + first, last - first);
+/* f(thread, row, rows, group) for all items. */
+template <typename F>
+void ForItems(const BlockJob& job, const PanelPlan& plan, const F& f) {
+  DividedItems items(plan.threads, plan.row_blocks * plan.groups);
+  ParallelForThreads(plan.threads, plan.threads, [&](int64_t first, int64_t last) {
+    for (int64_t id = first; id < last; ++id)
+      for (int64_t item; items.Next(id, &item);) {
+        const int64_t i = item / plan.groups, row = Share(job.rows, plan.row_blocks, i);
+        f(id, row, Share(job.rows, plan.row_blocks, i + 1) - row, item % plan.groups);
+      }
+  });
 }
 
 /* The data, rows a line of the cache further apart where they would push each other out of it. */
@@ -157,26 +174,91 @@ const float* Apart(KernelArgs& args, const BlockJob& job, int64_t* pitch) {
   return data;
 }
 
+/* `count` elements for each thread, which begin with a line of the cache. */
+template <typename T>
+T* OfThreads(KernelArgs& args, const PanelPlan& plan, int64_t* count) {
+  *count = RoundUp(*count, kCacheLine / static_cast<int64_t>(sizeof(T)));
+  return AlignedTo64<T>(nn::Workspace<T>(args, plan.threads * *count + kCacheLine));
+}
+
 void MultiplyMany(KernelArgs& args, const BlockJob& job) {
-  const int threads = OmpThreadsForFlops(2.0 * static_cast<double>(job.rows * job.hidden) * static_cast<double>(job.K()));
-  const PanelPlan plan(job, threads);
-  int64_t pitch;
+  const int lanes = MXNET_CPU_CALL(PackedLanes)();
+  const PanelPlan plan(job, 2 * lanes, nn::PackedPanels(job.hidden, lanes), kDepth);
+  int64_t pitch, room = plan.depth * job.BlockSize() * 3 * lanes;  // the last panel may have three vectors
   const float* x = Apart(args, job, &pitch);
-  float* panels = nn::Workspace<float>(args, threads * plan.Room(job) + 16);
-  panels = AlignedTo64<float>(panels);
-  DividedItems items(threads, plan.blocks * plan.groups);
-  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+  float* panels = OfThreads<float>(args, plan, &room);
+  ForItems(job, plan, [&](int64_t thread, int64_t row, int64_t count, int64_t group) {
     const float* rows[kMostRows];
-    for (int64_t id = first; id < last; ++id)
-      for (int64_t item; items.Next(id, &item);) {
-        const int64_t i = item / plan.groups, group = item % plan.groups, row = Share(job.rows, plan.blocks, i);
-        nn::PackedBlock block;
-        block.count = block.stride = Share(job.rows, plan.blocks, i + 1) - row, block.rows = rows, block.ld = job.hidden;
-        for (int64_t r = 0; r < block.count; ++r) rows[r] = x + (row + r) * pitch;
-        Panels(job, plan, block, row, Share(plan.panels, plan.groups, group), Share(plan.panels, plan.groups, group + 1),
-               panels + id * plan.Room(job));
-      }
+    for (int64_t r = 0; r < count; ++r) rows[r] = x + (row + r) * pitch;
+    nn::PackedBlock block;
+    block.count = block.stride = count, block.rows = rows, block.ld = job.hidden;
+    float* panel = panels + thread * room;
+    PanelsOf(job, plan, row, count, group, true, [&](const PanelPart& part) {
+      block.depth = part.blocks * job.BlockSize(), block.shift = part.first * job.BlockSize(), block.filters = part.columns;
+      MXNET_CPU_CALL(FillPanel)
+      (job.weight.From(part.column), part.columns, part.first, part.blocks, part.ahead, panel, RoundUp(part.columns, lanes));
+      nn::PackedEpilogue e;
+      e.addend = part.addend, e.bias = part.bias;
+      if (part.ends && job.post.kind == nn::EpilogueKind::kRelu) e.low = 0;
+      if (part.ends && job.post.kind == nn::EpilogueKind::kClip) e.low = job.post.a, e.high = job.post.b;
+      MXNET_CPU_CALL(PackedGemms)(block, panel, 0, 1, e, part.out);
+    });
   });
+}
+
+void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
+  const int64_t width = MXNET_CPU_CALL(BytePanelColumns)(), size = job.BlockSize(), blocks = job.weight.blocks,
+                pitch = job.K() + kCacheLine;
+  const PanelPlan plan(job, width, (job.hidden + width - 1) / width, kByteDepth);
+  std::vector<ByteRow> rows(static_cast<size_t>(job.rows));
+  int8_t* numbers = nn::Workspace<int8_t>(args, job.rows * pitch);
+  float *scales = nn::Workspace<float>(args, job.rows * blocks), *sums = nn::Workspace<float>(args, job.rows * blocks);
+  int32_t* less = nn::Workspace<int32_t>(args, job.rows * blocks);
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.K()), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) {
+      rows[static_cast<size_t>(r)] = {numbers + r * pitch, scales + r * blocks, sums + r * blocks, less + r * blocks};
+      MXNET_CPU_CALL(FillByteRow)(job.x + r * job.K(), job.weight, rows[static_cast<size_t>(r)]);
+    }
+  });
+  int64_t room = plan.depth * size * width, factors = plan.depth * width;
+  uint8_t* panels = OfThreads<uint8_t>(args, plan, &room);
+  float *panel_scales = OfThreads<float>(args, plan, &factors), *panel_shifts = OfThreads<float>(args, plan, &factors);
+  ForItems(job, plan, [&](int64_t thread, int64_t row, int64_t count, int64_t group) {
+    BytePanel panel{
+        panels + thread * room, panel_scales + thread * factors, job.weight.shift ? panel_shifts + thread * factors : nullptr, 0, 0, size};
+    PanelsOf(job, plan, row, count, group, false, [&](const PanelPart& part) {
+      panel.first = part.first, panel.blocks = part.blocks;
+      MXNET_CPU_CALL(FillBytePanel)(job.weight.From(part.column), part.columns, part.first, part.blocks, part.ahead, panel);
+      MXNET_CPU_CALL(MultiplyBytePanel)
+      (panel, rows.data() + row, count, {part.out, job.hidden, part.columns, part.bias, part.addend});
+    });
+  });
+}
+
+void MultiplyLanes(KernelArgs& args, const BlockJob& job) {
+  const int64_t pieces = ByteLanes::Pieces(job.weight.blocks * job.weight.bytes), k = job.K(),
+                numbers = pieces * ByteLanes::kPiece * 8 / job.weight.bits, lanes = pieces * ByteLanes::kPiece / 4;
+  std::vector<ByteLanes> rows(static_cast<size_t>(job.rows));
+  int8_t* all = nn::Workspace<int8_t>(args, job.rows * numbers);
+  float *scales = nn::Workspace<float>(args, job.rows * lanes), *sums_of = nn::Workspace<float>(args, job.rows * lanes);
+  int32_t* less = nn::Workspace<int32_t>(args, job.rows * lanes);
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / k), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) {
+      rows[static_cast<size_t>(r)] = {all + r * numbers, scales + r * lanes, sums_of + r * lanes, less + r * lanes};
+      MXNET_CPU_CALL(FillByteLanes)(job.x + r * k, job.weight, rows[static_cast<size_t>(r)]);
+    }
+  });
+  ByColumns(job, 4, 65536, [&](const BlockRows& weight, int64_t columns, int64_t r, int64_t some, float* sums, int64_t pitch) {
+    MXNET_CPU_CALL(DotByteLanes)(weight, columns, rows.data() + r, some, sums, pitch);
+  });
+}
+
+constexpr int64_t kFewBytes = 4;  // rows from which on filling panels of bytes pays
+
+/* Are blocks whole words, whose sums of products 32 bits hold? */
+bool BytesTake(const BlockJob& job) {
+  return job.in_integers && job.weight.bytes % 4 == 0 && job.BlockSize() <= 1 << 15 && job.K() > 0 &&
+         MXNET_CPU_CALL(BytePanelColumns)() > 0;
 }
 
 /* From how many rows on filling panels pays: AVX-512 has a loop of its own for 4 bits. */
@@ -185,7 +267,14 @@ int64_t ManyRows(int bits) { return bits != 4 ? 12 : CurrentCpuLevel() == CpuLev
 }  // namespace
 
 void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
-  if (job.in_integers && job.weight.bits == 4 && IntegerRow::Takes(job.weight.bytes) && job.K() > 0) {
+  const bool bytes = BytesTake(job);
+  if (bytes && job.rows < kFewBytes && ByteLanes::Takes(job.weight.bytes)) {
+    Ran("blocks, data in 8 bits", RanAt::kAvx512Vnni);
+    MultiplyLanes(args, job);
+  } else if (bytes) {
+    Ran("panels of blocks, data in 8 bits", RanAt::kAvx512Vnni);
+    MultiplyBytes(args, job);
+  } else if (job.in_integers && job.weight.bits == 4 && IntegerRow::Takes(job.weight.bytes) && job.K() > 0) {
     Ran("blocks, data in 8 bits");
     MultiplyIntegers(args, job);
   } else if (job.rows >= ManyRows(job.weight.bits) && job.K() > 0) {

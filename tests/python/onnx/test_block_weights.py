@@ -177,6 +177,35 @@ def test_many_rows(bits, block, k, n, with_zeros):
         np.testing.assert_allclose(model(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("with_zeros", [False, True])
+@pytest.mark.parametrize("bits, block", [(2, 16), (2, 512), (4, 16), (4, 32), (4, 256), (8, 8), (8, 32), (8, 256)])
+@pytest.mark.parametrize("k, n", [(1536, 7), (9216, 33), (512, 70)])
+def test_data_in_8_bits(bits, block, k, n, with_zeros):
+    """accuracy_level 4: data is rounded, a scale for each block, where a processor gains by it."""
+    node, weights, floats = microsoft(bits, k, n, block, with_zeros, np.random.RandomState(bits * k + n))
+    node.attribute.append(h.make_attribute("accuracy_level", 4))
+    model = loaded([node], weights, k)
+    for rows in (1, 2, 3, 4, 13, 515):
+        x = np.random.RandomState(rows).randn(rows, k).astype("float32")
+        parts = x.reshape(rows, -1, block)
+        most = np.abs(parts).max(-1, keepdims=True)
+        rounded = (np.rint(parts * (np.float32(127) / most)).astype("float64") * (most / np.float32(127))).reshape(rows, k)
+        got = model(x).asnumpy()
+        forms = [v @ floats for v in (rounded, x.astype("float64"))]
+        assert min(np.abs(got - v).max() for v in forms) < 2e-5 * np.abs(forms[1]).max()
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+@pytest.mark.parametrize("level", [0, 4])
+def test_what_is_no_number_stays_in_its_row(rows, level):
+    node, weights, _ = microsoft(4, 256, 40, 32, True, np.random.RandomState(0))
+    node.attribute.append(h.make_attribute("accuracy_level", level))
+    x = np.random.RandomState(rows).randn(rows + 1, 256).astype("float32")
+    x[0, 77] = np.nan
+    got = loaded([node], weights, 256)(x).asnumpy()
+    assert np.isnan(got[0]).all() and np.isfinite(got[1:]).all()
+
+
 def functions():
     """What nodes behind a layer compute, by name: their inputs beside "b", outputs, and NumPy."""
     sigmoid = lambda v: 1 / (1 + np.exp(-v))

@@ -353,9 +353,11 @@ def test_data_is_rounded_where_the_node_allows_it(block, rows, with_zeros):
     weight = ((numbers - zero) * scales.reshape(n, blocks, 1)).reshape(n, -1)
     x = np.pad(feeds["x"], [(0, 0), (0, 0), (0, blocks * block - k)]).reshape(rows, blocks, block)
     step = np.abs(x).max(-1, keepdims=True) / 127
-    rounded = (np.rint(x / step) * step if block >= 32 else x).reshape(rows, -1).astype("f8")
-    got = ours(model([made], feeds, {"w": packed, "s": scales, "z": zeros}), feeds)[0]
-    np.testing.assert_allclose(got[0], rounded @ weight.T, rtol=1e-4, atol=2e-3)
+    got = ours(model([made], feeds, {"w": packed, "s": scales, "z": zeros}), feeds)[0][0]
+    forms = [(v.reshape(rows, -1).astype("f8") @ weight.T) for v in (np.rint(x / step) * step, x)]
+    if block >= 32:  # smaller ones are rounded by processors with AVX-512 VNNI
+        forms.pop()
+    assert min(np.abs(got - v).max() for v in forms) < 2e-3
 
 
 def test_packed_rows_without_numbers_give_zeros():
