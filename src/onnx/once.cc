@@ -21,8 +21,8 @@ NodeByNode::NodeByNode(Session* session, const std::vector<const NodeProto*>& no
   for (const NodeProto* n : nodes) {
     const std::vector<Value>* const made = converted.ResultsOf(*n);
     bool constant = made != nullptr;
-    for (const std::string& name : n->inputs) constant = constant && (name.empty() || Constant(name));
     for (size_t i = 0; constant && i < n->outputs.size(); ++i) constant = n->outputs[i].empty() || IsContents((*made)[i]);
+    for (size_t i = 0; constant && i < n->inputs.size(); ++i) constant = n->inputs[i].empty() || Constant(n->inputs[i]);
     if (!constant) {
       steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}});
       continue;
