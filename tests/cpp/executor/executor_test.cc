@@ -74,7 +74,9 @@ TEST(PlanMemory, RandomBlocksNeverOverlap) {
       EXPECT_TRUE(VerifyMemoryPlan(blocks, plan, &why)) << why;
       EXPECT_LE(plan.lower_bound_bytes, plan.arena_bytes);
       EXPECT_LE(plan.arena_bytes, plan.unshared_bytes);
-      if (range == 0) EXPECT_EQ(plan.arena_bytes, plan.unshared_bytes);
+      if (range == 0) {
+        EXPECT_EQ(plan.arena_bytes, plan.unshared_bytes);
+      }
       for (size_t o : plan.offsets) EXPECT_EQ(o % 64, 0u);
     }
     EXPECT_LE(PlanMemory(blocks, 16).arena_bytes, PlanMemory(blocks, 1).arena_bytes);

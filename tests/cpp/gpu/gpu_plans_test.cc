@@ -53,7 +53,8 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   for (const Plan::Blob& b : plan.blobs) {
     TBlob t = b.shape;
     switch (b.place) {
-      case Plan::Place::kNowhere: break;
+      case Plan::Place::kNowhere:
+      case Plan::Place::kSparse: break;
       case Plan::Place::kSlot: t.dptr = memory[b.at].data(); break;
       case Plan::Place::kConstant: t.dptr = aligned(constants) + b.at; break;
       case Plan::Place::kArena: t.dptr = aligned(arena) + b.at; break;
