@@ -10,6 +10,8 @@ helper = pytest.importorskip("onnx.helper")
 from onnx import TensorProto, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
+pytestmark = pytest.mark.sanitized
+
 ONCE = "node by node for shapes that come once"
 info, node = helper.make_tensor_value_info, helper.make_node
 

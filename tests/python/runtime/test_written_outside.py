@@ -9,6 +9,7 @@ import pytest
 import mxnet as mx
 from mxnet.base import _LIB, check_call
 
+pytestmark = pytest.mark.sanitized
 WIDTH = 64
 
 
