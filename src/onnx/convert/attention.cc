@@ -228,8 +228,15 @@ const Rules& AttentionRules() {
       {"ai.onnx.preview", "FlexAttention", 1, kNewest, ConvertFlexAttention, nullptr},
       {"com.microsoft", "MultiHeadAttention", 1, kNewest, ConvertMultiHeadAttention, nullptr},
       {"com.microsoft", "Attention", 1, kNewest, ConvertMicrosoftAttention, nullptr},
+      {"com.microsoft", "QAttention", 1, kNewest, ConvertQuantizedAttention, nullptr},
       {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, kNewest, ConvertDecoderMaskedAttention, nullptr},
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},
+      {"com.microsoft", "PackedAttention", 1, kNewest, ConvertPackedAttention, nullptr},
+      {"com.microsoft", "PackedMultiHeadAttention", 1, kNewest, ConvertPackedMultiHeadAttention, nullptr},
+      {"com.microsoft", "RemovePadding", 1, kNewest, ConvertRemovePadding, nullptr},
+      {"com.microsoft", "RestorePadding", 1, kNewest, ConvertRestorePadding, nullptr},
+      {"com.microsoft", "RelativePositionBias", 1, kNewest, ConvertRelativePositionBias, nullptr},
+      {"com.microsoft", "GatedRelativePositionBias", 1, kNewest, ConvertGatedRelativePositionBias, nullptr},
       {"com.microsoft", "RotaryEmbedding", 1, kNewest, ConvertMicrosoftRotary, nullptr},
   };
   return rules;

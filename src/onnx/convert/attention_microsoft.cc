@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "onnx/convert/attention.h"
+#include "onnx/convert/integers.h"
 
 namespace mxnet {
 namespace onnx {
@@ -66,8 +67,11 @@ void ConvertMultiHeadAttention(Call& c) {
   if (c.wants(3)) c.Out(3, ScoresOut(c, r));
 }
 
-void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, past, attention_bias
-  const int64_t heads = c.Attr("num_heads", int64_t{0});
+namespace {
+
+/* Attention of queries, keys and values side by side, (batch, length, sizes). Inputs by number: a
+ * mask, a past (2, batch, heads, past, size), a bias; -1: the operator has none. */
+void AttendPacked(Call& c, const Value& all, const Sizes& sizes, int64_t heads, int mask, int earlier, int attention_bias) {
   const double low = MaskLow(c);
   const bool causal = c.Attr("unidirectional", int64_t{0}) != 0;
   AttentionOptions options;
@@ -75,38 +79,66 @@ void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, 
   if (c.Attr("do_rotary", int64_t{0}) != 0) c.Refuse("attribute do_rotary is not 0; accepted is 0");
   if (c.Attr("past_present_share_buffer", int64_t{0}) != 0)  // past would have rows that are none
     c.Refuse("attribute past_present_share_buffer is not 0; accepted is 0, and buffers of MultiHeadAttention");
-  CheckRank(c, 0, 3, 3);
-  CheckRank(c, 1, 2, 2);
-  const Value &x = c.in(0), &w = c.in(1);
-  Sizes sizes = c.Attr("qkv_hidden_sizes", Sizes{});
-  if (sizes.empty()) sizes.assign(3, w.shape()[1] / 3);
-  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != w.shape()[1])
-    c.Refuse("attribute qkv_hidden_sizes is " + Text(sizes) + " for a weight of shape " + Text(w.shape()));
-  std::vector<Value> operands = {x, c.Transpose(w, {1, 0})};
-  if (c.has(2)) operands.push_back(c.in(2));
-  const Value all =
-      c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!c.has(2))}, {"flatten", "False"}});
   const auto part = [&](int64_t from, int64_t size) { return SplitHeads(c, SliceAxis(c, all, 2, from, from + size), heads); };
   const Value q = part(0, sizes[0]);
   Value k = part(sizes[0], sizes[1]), v = part(sizes[0] + sizes[1], sizes[2]);
   int64_t past = 0;
-  if (c.has(4)) {  // (2, batch, heads, past, size)
-    const Shape& s = c.in(4).shape();
+  if (c.has(earlier)) {
+    const Shape& s = c.in(earlier).shape();
     if (s.ndim() != 5 || s[0] != 2) c.Refuse("past has shape " + Text(s));
     past = s[3];
-    const auto old = Split(c, c.in(4), 0, 2);
+    const auto old = Split(c, c.in(earlier), 0, 2);
     k = Concat(c, {c.Reshape(old[0], Shape{s[1], s[2], s[3], s[4]}), k}, 2);
     v = Concat(c, {c.Reshape(old[1], Shape{s[1], s[2], s[3], s[4]}), v}, 2);
   }
   const int64_t batch = q.shape()[0], keys = k.shape()[2];
   Value bias;
-  if (c.has(3)) bias = KeyBias(c, c.in(3), batch, keys, q.dtype(), low);
-  if (c.has(5)) bias = AddBias(c, bias, c.in(5));
+  if (c.has(mask)) bias = KeyBias(c, c.in(mask), batch, keys, q.dtype(), low);
+  if (attention_bias >= 0 && c.has(attention_bias)) bias = AddBias(c, bias, c.in(attention_bias));
   if (causal) bias = AddBias(c, bias, WindowBias(c, q.shape()[2], keys, past, -1, 0, q.dtype()));
   c.Out(0, JoinHeads(c, Attend(c, q, k, v, bias, options).y));
   if (!c.wants(1)) return;
   const Shape one{1, batch, heads, keys, k.shape()[3]};
   c.Out(1, Concat(c, {c.Reshape(k, one), c.Reshape(v, one)}, 0));
+}
+
+}  // namespace
+
+Sizes PackedSizes(const Call& c, const Value& weight) {
+  Sizes sizes = c.Attr("qkv_hidden_sizes", Sizes{});
+  if (sizes.empty()) sizes.assign(3, weight.shape()[1] / 3);
+  if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != weight.shape()[1])
+    c.Refuse("attribute qkv_hidden_sizes is " + Text(sizes) + " for a weight of shape " + Text(weight.shape()));
+  return sizes;
+}
+
+Value PackedProduct(const Call& c, const Value& x, const Value& w, const Value& bias) {
+  std::vector<Value> operands = {x, c.Transpose(w, {1, 0})};
+  const bool given = bias.kind != Value::kNone;
+  if (given) operands.push_back(bias);
+  return c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!given)}, {"flatten", "False"}});
+}
+
+void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, past, attention_bias
+  CheckRank(c, 0, 3, 3);
+  CheckRank(c, 1, 2, 2);
+  const int64_t heads = c.Attr("num_heads", int64_t{0});
+  AttendPacked(c, PackedProduct(c, c.in(0), c.in(1), OptionalInput(c, 2)), PackedSizes(c, c.in(1)), heads, 3, 4, 5);
+}
+
+/* input, weight, bias, their scales, mask, their zero points, past; the bias is floats. */
+void ConvertQuantizedAttention(Call& c) {
+  CheckRank(c, 0, 3, 3);
+  CheckRank(c, 1, 2, 2);
+  const int64_t heads = c.Attr("num_heads", int64_t{0});
+  const Quantity x{c.in(0), c.in(3), OptionalInput(c, 6)}, w{c.in(1), c.in(4), OptionalInput(c, 7)};
+  Value all = DenseInFloats(c, x, w, c.in(2));
+  if (all.kind == Value::kNone) {
+    const auto one = [&](const Value& v) { return v.kind != Value::kNone && v.size() == 1 ? c.Reshape(v, Shape(0)) : v; };
+    all = PackedProduct(c, Dequantized(c, x.numbers, one(x.scale), one(x.zero)), Dequantized(c, w.numbers, one(w.scale), one(w.zero)),
+                        c.in(2));
+  }
+  AttendPacked(c, all, PackedSizes(c, c.in(1)), heads, 5, 8, -1);
 }
 
 void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_cache
