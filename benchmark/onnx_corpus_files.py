@@ -14,13 +14,14 @@ import numpy as np
 
 import onnx_corpus_forms
 import onnx_corpus_newer
+import onnx_corpus_pictures
 import onnx_corpus_tensorflow
 import onnx_corpus_transformers
 import onnx_models
 from onnx_models import Made, draw, exported, images
 
 PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost", "lightgbm", "onnxmltools", "onnxruntime",
-            "tensorflow", "keras", "tf2onnx")
+            "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers")
 EXTRA = {"googlenet": {"init_weights": False, "aux_logits": False}, "inception_v3": {"init_weights": False, "aux_logits": False}}
 KNOWN = ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn")   # onnx_models.py has them by other names
 CORPUS = {}   # name -> (family, Made)
@@ -259,6 +260,8 @@ PARTS = {
                  lambda: boosted_files("xgboost", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")),
     "lightgbm.": (("sklearn", "skl2onnx", "onnxmltools", "lightgbm", "onnxruntime"),
                   lambda: boosted_files("lightgbm", "LGBMClassifier", "LGBMRegressor")),
+    "pictures.": (("torch", "ultralytics", "onnxruntime"), lambda: onnx_corpus_pictures.detectors(CORPUS)),
+    "diffusers.": (("torch", "diffusers", "onnxruntime"), lambda: onnx_corpus_pictures.parts(CORPUS, add)),
     "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),
     "": (("torch", "torchvision", "sklearn", "skl2onnx", "onnxruntime"), own_files)}
 

@@ -33,6 +33,32 @@ double MaskLow(const Call& c) { return c.Attr("mask_filter_value", -10000.0f); }
 
 }  // namespace
 
+namespace {
+
+/* Queries, keys and values, (batch, length, size) or with heads (batch, heads, length, size). Some
+ * files have all three side by side in input 0, (batch, length, heads, 3, size), or keys and values
+ * in input 1. */
+std::vector<Value> Unpacked(const Call& c) {
+  const int first = !c.has(1) ? 0 : 1, count = 3 - first;
+  if (c.has(1) && c.in(1).ndim() != 5) {
+    CheckRank(c, 0, 3, 3);
+    for (int i = 1; i < 3; ++i) CheckRank(c, i, 3, 4);
+    return {c.in(0), c.in(1), c.in(2)};
+  }
+  CheckRank(c, first, 5, 5);
+  if (first == 1) CheckRank(c, 0, 3, 3);
+  const Value& packed = c.in(first);
+  const Shape& s = packed.shape();
+  if (s[3] != count || c.has(2))
+    c.Refuse("input " + Text(first) + " has shape " + Text(s) + "; accepted is " + Text(count) + " in its fourth dimension");
+  std::vector<Value> all;
+  if (first == 1) all.push_back(c.in(0));
+  for (int64_t i = 0; i < count; ++i) all.push_back(c.Reshape(SliceAxis(c, packed, 3, i, i + 1), Shape{s[0], s[1], s[2] * s[4]}));
+  return all;
+}
+
+}  // namespace
+
 void ConvertMultiHeadAttention(Call& c) {
   const AttentionInputs at{3, 4, 5, 6, 7, 8, 9};
   const int64_t heads = c.Attr("num_heads", int64_t{0});
@@ -43,16 +69,17 @@ void ConvertMultiHeadAttention(Call& c) {
   if (c.has(at.past_length) && c.has(6) && c.has(7)) return AttendBuffers(c, at, heads, causal, low);
   if (c.has(at.past_length) || c.has(at.indirection))
     c.Refuse("past_sequence_length or cache_indirection are given; accepted are these with past_key and past_value, and both or the first");
-  CheckRank(c, 0, 3, 3);
-  if (!c.has(1) || !c.has(2)) c.Refuse("keys or values are packed with others; accepted are three inputs");
-  const int64_t hidden = c.in(0).shape()[2];
-  const auto read = [&](int i, int64_t from) {
-    const Value& x = c.in(i);
+  const std::vector<Value> given = Unpacked(c);
+  int64_t from = 0;
+  const auto read = [&](size_t i) {
+    const Value& x = given[i];
     if (x.ndim() == 4) return x;
-    return SplitHeads(c, c.has(3) ? Add(c, x, SliceAxis(c, c.in(3), 0, from, from + x.shape()[x.ndim() - 1])) : x, heads);
+    const int64_t size = x.shape()[2];
+    from += size;
+    return SplitHeads(c, c.has(3) ? Add(c, x, SliceAxis(c, c.in(3), 0, from - size, from)) : x, heads);
   };
-  const Value q = read(0, 0);
-  Value k = read(1, hidden), v = read(2, c.in(1).ndim() == 3 ? hidden + c.in(1).shape()[2] : 0);
+  const Value q = read(0);
+  Value k = read(1), v = read(2);
   const int64_t past = c.has(6) ? c.in(6).shape()[2] : 0;
   if (c.has(6)) k = Concat(c, {c.in(6), k}, 2);
   if (c.has(7)) v = Concat(c, {c.in(7), v}, 2);

@@ -210,6 +210,19 @@ def test_rows_of_texts_side_by_side(together):
           {"b": b, "at": at, "n": np.array([0, 2, 6], "int32")}, wanted)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_keys_side_by_side_with_others(bias):
+    """As the optimizer for Stable Diffusion writes them."""
+    x, b = [floats(2, 3, 8) for _ in range(3)], floats(24)
+    wanted = np.stack([attended(*(p[i] + (b[8 * j:8 * j + 8] if bias else 0) for j, p in enumerate(x)), 2) for i in range(2)])
+    heads = [p.reshape(2, 3, 2, 4) for p in x]
+    weights = {"b": b} if bias else {}
+    names = ["q", "", "", "b"] if bias else ["q"]
+    alone(made("MultiHeadAttention", names, num_heads=2), {"q": np.stack(heads, 3)}, weights, wanted)
+    names = ["q", "k", "", "b"] if bias else ["q", "k"]
+    alone(made("MultiHeadAttention", names, num_heads=2), {"q": x[0], "k": np.stack(heads[1:], 3)}, weights, wanted)
+
+
 def bucket(distance, buckets, farthest, both):
     first, n = 0, -distance
     if both:
