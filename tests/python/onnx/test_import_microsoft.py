@@ -249,3 +249,60 @@ def test_biases_with_gates():
     wanted = (update * (reset * a - 1) + 2) * positions
     alone(made("GatedRelativePositionBias", ["x", "b", "p", "w", "d", "a"], num_heads=2), {"x": x, "p": positions},
           {"b": b, "w": w, "d": d, "a": a}, wanted)
+
+
+# Mixtures of experts, and weights of 4 bits.
+
+EXPERTS, HIDDEN, INNER = 4, 16, 32
+
+
+def some_experts(inner=INNER):
+    return {"w1": 0.2 * floats(EXPERTS, inner, HIDDEN), "b1": floats(EXPERTS, inner), "w2": 0.2 * floats(EXPERTS, HIDDEN, INNER),
+            "b2": floats(EXPERTS, HIDDEN)}
+
+
+@pytest.mark.parametrize("activation", ["relu", "silu", "identity"])
+@pytest.mark.parametrize("normalize", [0, 1])
+def test_experts(activation, normalize):
+    feeds = {"x": floats(2, 3, HIDDEN), "r": floats(6, EXPERTS)}
+    check(made("MoE", ["x", "r", "w1", "b1", "w2", "b2"], k=2, activation_type=activation, normalize_routing_weights=normalize), feeds,
+          some_experts())
+
+
+def test_experts_with_gates():
+    check(made("MoE", ["x", "r", "w1", "b1", "w2", "b2"], k=2, activation_type="swiglu", swiglu_fusion=1, activation_alpha=1.702,
+               activation_beta=1.0, swiglu_limit=1.0), {"x": floats(5, HIDDEN), "r": floats(5, EXPERTS)}, some_experts(2 * INNER))
+
+
+def packed(numbers, bits):
+    if bits == 8:
+        return numbers.astype("uint8")
+    return (numbers[..., ::2] | numbers[..., 1::2] << 4).astype("uint8")
+
+
+@pytest.mark.parametrize("bits, block", [(4, 0), (4, 16), (8, 0)])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_experts_of_few_bits(bits, block, zeros):
+    weights, names = {}, ["x", "r", "w1", "s1", "b1", "w2", "s2", "b2", "", "", ""]
+    for i, (rows, columns) in enumerate(((INNER, HIDDEN), (HIDDEN, INNER)), 1):
+        steps = (columns // block,) if block else ()
+        weights[f"w{i}"] = packed(RANDOM.randint(0, 2 ** bits, (EXPERTS, rows, columns)), bits)
+        weights[f"s{i}"] = RANDOM.uniform(0.005, 0.02, (EXPERTS, rows, *steps)).astype("float32") / 2 ** (bits - 4)
+        weights[f"b{i}"] = floats(EXPERTS, rows)
+        if zeros:
+            numbers = RANDOM.randint(0, 2 ** bits, (EXPERTS, rows, *steps))
+            if block and bits == 4 and steps[0] % 2:
+                numbers = np.concatenate([numbers, np.zeros_like(numbers)], -1)
+            weights[f"z{i}"] = packed(numbers, bits)
+    more = {"block_size": block} if block else {}
+    check(made("QMoE", names + ["z1", "z2"] if zeros else names[:8], k=2, activation_type="relu", expert_weight_bits=bits, **more),
+          {"x": floats(5, HIDDEN), "r": floats(5, EXPERTS)}, weights, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize("columns", [32, 35])
+def test_weights_in_numbers_of_a_table(kind, columns):
+    count, block = 6 * columns, 16
+    weights = {"w": RANDOM.randint(0, 256, (count + 1) // 2).astype("uint8"),
+               "s": RANDOM.uniform(0.5, 1.5, -(-count // block)).astype("float32")}
+    check(made("MatMulBnb4", ["x", "w", "s"], K=columns, N=6, block_size=block, quant_type=kind), {"x": floats(2, 3, columns)}, weights)
