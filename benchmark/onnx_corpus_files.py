@@ -13,7 +13,9 @@ import warnings
 import numpy as np
 
 import onnx_corpus_forms
+import onnx_corpus_merged
 import onnx_corpus_newer
+import onnx_corpus_older
 import onnx_corpus_pictures
 import onnx_corpus_tensorflow
 import onnx_corpus_transformers
@@ -260,6 +262,8 @@ PARTS = {
                  lambda: boosted_files("xgboost", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")),
     "lightgbm.": (("sklearn", "skl2onnx", "onnxmltools", "lightgbm", "onnxruntime"),
                   lambda: boosted_files("lightgbm", "LGBMClassifier", "LGBMRegressor")),
+    "older.": (("torch", "torchvision", "transformers", "onnxruntime"), lambda: onnx_corpus_older.files(CORPUS)),
+    "merged.": (("torch", "transformers", "optimum", "onnxruntime"), lambda: onnx_corpus_merged.files(CORPUS)),
     "pictures.": (("torch", "ultralytics", "onnxruntime"), lambda: onnx_corpus_pictures.detectors(CORPUS)),
     "diffusers.": (("torch", "diffusers", "onnxruntime"), lambda: onnx_corpus_pictures.parts(CORPUS, add)),
     "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),

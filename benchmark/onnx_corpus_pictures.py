@@ -8,7 +8,7 @@ import onnx_models
 from onnx_models import Made, draw, images
 
 YOLOS = """yolov3-tiny yolov5n yolov5n6 yolov6n yolov8n yolov8n-cls yolov8n-obb yolov8n-pose yolov8n-seg yolov8n-p6 yolov8n-ghost
-yolov9t yolov9t-seg yolov10n yolo11n yolo11n-cls yolo11n-obb yolo11n-pose yolo11n-seg yolo12n yolo26n yolo26n-seg yolo26n-pose
+yolov9t yolov10n yolo11n yolo11n-cls yolo11n-obb yolo11n-pose yolo11n-seg yolo12n yolo26n yolo26n-seg yolo26n-pose
 rtdetr-resnet50 yoloe-11s yolov8s-worldv2""".split()
 NMS = ("yolov8n", "yolo11n", "yolov5n", "yolo11n-seg", "yolo11n-pose", "yolo11n-obb")   # whose files drop boxes themselves
 
@@ -17,17 +17,18 @@ def yolo(kind, **options):
     def make(folder, name):
         os.environ.update(YOLO_OFFLINE="1", YOLO_AUTOINSTALL="0", YOLO_CONFIG_DIR=folder)
         import torch
-        from ultralytics import YOLO
+        import ultralytics
         torch.manual_seed(0)
         with contextlib.chdir(folder):
-            os.replace(YOLO(kind + ".yaml").export(format="onnx", imgsz=160, simplify=False, **options), name + ".onnx")
+            net = (ultralytics.RTDETR if "rtdetr" in kind else ultralytics.YOLO)(kind + ".yaml")
+            os.replace(net.export(format="onnx", imgsz=192, simplify=False, **options), name + ".onnx")
         return onnx_models.reference_of(folder, name)
     return make
 
 
 def photo(free):
     def inputs(batch):
-        shape = (1, 3, 160, 160) if batch else (2, 3, 128, 192)
+        shape = (1, 3, 192, 192) if batch else (2, 3, 128, 256)
         return {"images": (images(shape) * 0.2 + 0.5).clip(0, 1).astype("float32")} if batch or free else None
     return inputs
 
@@ -56,7 +57,7 @@ SMALL = {"block_out_channels": (32, 64), "layers_per_block": 1, "norm_num_groups
 CROSS = {**SMALL, "sample_size": 16, "cross_attention_dim": 32, "attention_head_dim": 8,
          "down_block_types": ("CrossAttnDownBlock2D", "DownBlock2D"), "up_block_types": ("UpBlock2D", "CrossAttnUpBlock2D")}
 DIT = {"num_attention_heads": 2, "attention_head_dim": 16, "num_layers": 2}
-# name -> class, configuration, inputs, how these are called: what stands behind _ is a method of the net
+# name -> class, configuration, inputs, how these are called; behind _ is a part of the net
 PARTS = {
     "unet": ("UNet2DConditionModel", CROSS, noise(4, 16, 16, words=(7, 32)), ("sample", "timestep", "encoder_hidden_states")),
     "unet_linear": ("UNet2DConditionModel", {**CROSS, "use_linear_projection": True, "transformer_layers_per_block": 2},
@@ -117,8 +118,6 @@ PARTS = {
             noise(4, 2, 8, 8, words=(5, 24)), ("hidden_states", "timestep", "encoder_hidden_states")),
     "prior": ("PriorTransformer", {**DIT, "embedding_dim": 24, "num_embeddings": 7, "additional_embeddings": 4},
               noise(24, words=(7, 24), given=(24,)), ("hidden_states", "timestep", "encoder_hidden_states", "proj_embedding")),
-    "sound_unet": ("UNet1DModel", {"block_out_channels": (32, 32, 64), "extra_in_channels": 16, "sample_size": 64, "in_channels": 2,
-                                   "out_channels": 2}, noise(2, 512), ("sample", "timestep")),
 }
 
 
@@ -159,9 +158,8 @@ def part(cls, config, names):
     return build
 
 
-# What onnxruntime's optimizer makes of them; some operators are for GPUs alone, so that the maker's results count.
-OPTIMIZED = {"unet": "unet", "unet_xl": "unet", "unet_linear": "unet", "vae_decoder": "vae", "vae_encoder": "vae", "sd3": "mmdit",
-             "flux": "mmdit", "dit": "unet"}
+# What onnxruntime's optimizer makes of them; it has some operators on GPUs alone.
+OPTIMIZED = {"unet": "unet", "unet_xl": "unet", "unet_linear": "unet", "sd3": "mmdit", "flux": "mmdit", "dit": "unet"}
 FORMS = ("optimizer", "optimizer, half", "optimizer, no packed keys")
 
 

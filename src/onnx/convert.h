@@ -204,6 +204,7 @@ const Rules& RecurrentRules();  // LSTM, GRU, RNN
 const Rules& QuantizedRules();  // ai.onnx and com.microsoft
 const Rules& IntegerRules();    // nodes that take the place of others (integers.h)
 const Rules& FusedRules();      // what onnxruntime's optimizer writes
+const Rules& ExperimentalRules();  // of the first opsets
 const Rules& MicrosoftRules();  // com.microsoft's forms of operators of ai.onnx
 const Rules& SequenceRules();   // sequences, optionals
 const Rules& SignalRules();     // DFT, STFT, windows

@@ -18,8 +18,8 @@ const Table& All() {
     Table t;
     for (const Rules* family :
          {&PointwiseRules(), &ReduceRules(),    &ShapeRules(),     &IndexRules(),   &MatrixRules(), &NeuralRules(),    &NormRules(),
-          &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),  &MicrosoftRules(), &SequenceRules(),
-          &SignalRules(),    &RandomRules(),    &TreeRules(),      &TextRules(),    &VisionRules(), &CoreRules()})
+          &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),  &MicrosoftRules(), &ExperimentalRules(),
+          &SequenceRules(),  &SignalRules(),    &RandomRules(),    &TreeRules(),    &TextRules(),   &VisionRules(),    &CoreRules()})
       for (const Rule& rule : *family) t[Key(rule.domain, rule.op)].push_back(&rule);
     return t;
   }();

@@ -91,6 +91,26 @@ def test_dropout_does_nothing():
     alone(made("BitmaskDropout", ["x"]), {"x": x}, {}, x)
 
 
+# Experimental operators of the first opsets.
+
+def test_operators_that_are_no_more():
+    x = floats(2, 3, 6, 5)
+    plain = lambda op, **attributes: node(op, ["x"], ["y"], **attributes)
+    check(plain("Affine", alpha=2.0, beta=0.5), {"x": x}, opset=9)
+    check(plain("ScaledTanh", alpha=2.0, beta=0.5), {"x": x}, opset=9)
+    check(plain("ParametricSoftplus", alpha=2.0, beta=0.5), {"x": x}, opset=9)
+    check(plain("ImageScaler", scale=2.0, bias=[0.1, 0.2, 0.3]), {"x": x}, opset=9)
+    check(plain("Crop", border=[1, 2, 1, 1]), {"x": x}, opset=9)
+    check(plain("Crop", border=[1, 2, 0, 0], scale=[3, 2]), {"x": x}, opset=9)
+    weights = {"a": np.array([1, 0]), "b": np.array([2, 3]), "c": np.array([1, 3])}
+    check(node("DynamicSlice", ["x", "a", "b", "c"], ["y"]), {"x": x}, weights, opset=9)
+    shape = {"s": np.array([2, 3])}
+    alone([node("ConstantFill", ["s"], ["c"], input_as_shape=1, value=1.5, dtype=1), node("Add", ["x", "c"], ["y"])],
+          {"x": x[0, 0, :2, :3]}, shape, x[0, 0, :2, :3] + 1.5)
+    alone([node("GivenTensorFill", [], ["c"], shape=[3], values=[1.0, 2.0, 3.0]), node("Scale", ["c"], ["d"], scale=2.0),
+           node("Add", ["x", "d"], ["y"])], {"x": x[0, 0, :2, :3]}, {}, x[0, 0, :2, :3] + np.array([2, 4, 6], "float32"))
+
+
 # Channels that come last.
 
 def test_pictures_of_diffusion_models():
