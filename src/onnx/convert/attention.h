@@ -88,6 +88,11 @@ void ConvertRelativePositionBias(Call& c);
 void ConvertGatedRelativePositionBias(Call& c);
 void ConvertLinearAttention(Call& c);
 void ConvertCausalConv(Call& c);
+void ConvertLinearAttentionGate(Call& c);
+void ConvertGatedNorm(Call& c);
+void ConvertScaledSilu(Call& c);
+void ConvertGatedAdd(Call& c);
+void ConvertSectionedRotary(Call& c);
 void ConvertFlexAttention(Call& c);
 
 }  // namespace onnx

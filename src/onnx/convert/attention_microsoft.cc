@@ -190,5 +190,43 @@ void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_c
   c.Out(flat ? c.Reshape(y, x.shape()) : c.Transpose(y, {0, 2, 1, 3}));
 }
 
+/* input, positions (3, batch, length) of time, height and width, cos_cache, sin_cache. Each angle
+ * of a head is of one of the three. */
+void ConvertSectionedRotary(Call& c) {
+  CheckRank(c, 0, 3, 4);
+  CheckRank(c, 1, 3, 3);
+  const Value& x = c.in(0);
+  const bool interleaved = c.Attr("interleaved", int64_t{0}) != 0, flat = x.ndim() == 3, by_turns = c.Attr("mrope_layout", int64_t{0}) != 0;
+  const int64_t half = c.in(2).shape()[1], length = flat ? x.shape()[1] : x.shape()[2];
+  const Sizes sections = c.Attr("mrope_section", Sizes{});
+  int64_t heads = c.Attr("num_heads", int64_t{0});
+  c.Ignore("rotary_embedding_dim"), c.Ignore("scale");
+  if (c.Attr("is_packed_batching", int64_t{0}) != 0) c.Refuse("attribute is_packed_batching is not 0; accepted is 0");
+  if (sections.size() != 3 || sections[0] + sections[1] + sections[2] != half || c.in(1).shape()[0] != 3)
+    c.Refuse("attribute mrope_section is " + Text(sections) + " for " + Text(half) + " angles, positions have shape " +
+             Text(c.in(1).shape()));
+  if (flat && heads == 0) heads = x.shape()[2] / std::max<int64_t>(1, 2 * half);
+  if (flat && (heads < 1 || x.shape()[2] % heads))
+    c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
+  const auto source = [&](int64_t i) {
+    if (by_turns) return i % 3 != 0 && i < 3 * sections[static_cast<size_t>(i % 3)] ? i % 3 : int64_t{0};
+    return i < sections[0] ? int64_t{0} : i < sections[0] + sections[1] ? int64_t{1} : int64_t{2};
+  };
+  const auto angles = [&](int table) {
+    Value sum;
+    for (int64_t part = 0; part < 3; ++part) {
+      std::vector<double> mask;
+      for (int64_t i = 0; i < half; ++i) mask.push_back(source(i) == part ? 1 : 0);
+      const Value places = c.Reshape(SliceAxis(c, c.in(1), 0, part, part + 1), Shape{c.in(1).shape()[1], length});
+      const Value rows = Mul(c, Take(c, c.in(table), places, 0), FloatsLike(c, mask, {half}, c.in(table).dtype()));
+      sum = part == 0 ? rows : Add(c, sum, rows);
+    }
+    return c.Reshape(sum, Shape{c.in(1).shape()[1], length, 1, half});
+  };
+  const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], length, heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
+  const Value y = Rotate(c, apart, angles(2), angles(3), 2 * half, interleaved);
+  c.Out(flat ? c.Reshape(y, x.shape()) : c.Transpose(y, {0, 2, 1, 3}));
+}
+
 }  // namespace onnx
 }  // namespace mxnet

@@ -271,6 +271,50 @@ def test_biases_with_gates():
           {"b": b, "w": w, "d": d, "a": a}, wanted)
 
 
+# Attention without softmax.
+
+@pytest.mark.parametrize("heads, groups", [(2, 2), (4, 2), (2, 4)])
+@pytest.mark.parametrize("rule", ["linear", "gated", "delta", "gated_delta"])
+def test_attention_step_by_step(heads, groups, rule):
+    feeds = {"q": floats(2, 5, heads * 4), "k": 0.5 * floats(2, 5, groups * 4), "v": floats(2, 5, groups * 3),
+             "s": floats(2, groups, 4, 3), "d": -np.abs(floats(2, 5, groups)), "b": sigmoid(floats(2, 5, groups))}
+    names = ["q", "k", "v", "s", "d" if "gated" in rule else "", "b" if "delta" in rule else ""]
+    while not names[-1]:
+        names.pop()
+    feeds = {k: v for k, v in feeds.items() if k in names}
+    check(node("LinearAttention", names, ["y", "y_state"], q_num_heads=heads, kv_num_heads=groups, update_rule=rule, **MICROSOFT), feeds,
+          rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("last, step", [(0, 1), (0, 2), (1, 1), (1, 3)])
+def test_convolutions_with_a_state(last, step):
+    x, state = floats(2, 6, 7), floats(2, 6, 3 * step)
+    if last:
+        x, state = x.transpose(0, 2, 1).copy(), state.transpose(0, 2, 1).copy()
+    attributes = {"channels_last": 1} if last else {}
+    check(node("CausalConvWithState", ["x", "w", "b", "s"], ["y", "y_state"], activation="silu", dilation=step, **attributes, **MICROSOFT),
+          {"x": x, "s": state}, {"w": floats(6, 1, 4), "b": floats(6)})
+
+
+def test_gates_around_it():
+    x, gate = floats(2, 3, 8), floats(2, 3, 8)
+    check(made("GatedRMSNorm", ["x", "w", "g"]), {"x": x, "g": gate}, {"w": floats(4)})
+    check(made("GatedRMSNorm", ["x", "w", "g"], activation="sigmoid"), {"x": x, "g": gate}, {"w": floats(8)})
+    check(node("LinearAttentionGate", ["x", "b", "s", "g"], ["y", "y_rate"], **MICROSOFT), {"x": x, "g": gate},
+          {"b": floats(8), "s": -np.abs(floats(8))})
+    check(made("ScaledSiLU", ["x"], alpha=0.5), {"x": x})
+    check(made("GatedAdd", ["x", "z", "g"]), {"x": x, "z": gate, "g": floats(2, 3, 1)})
+
+
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("flat", [False, True])
+def test_rotary_embeddings_of_three_positions(layout, flat):
+    x = floats(2, 3, 5, 16)
+    feeds = {"x": x.transpose(0, 2, 1, 3).reshape(2, 5, 48) if flat else x, "p": RANDOM.randint(0, 20, (3, 2, 5))}
+    check(made("MRotaryEmbedding", ["x", "p", "c", "s"], mrope_section=[4, 2, 2], mrope_layout=layout, num_heads=3), feeds,
+          {"c": floats(20, 8), "s": floats(20, 8)})
+
+
 # Mixtures of experts, and weights of 4 bits.
 
 EXPERTS, HIDDEN, INNER = 4, 16, 32
