@@ -294,8 +294,8 @@ def mapped(tf, x):
 
 
 def pointwise(tf, x):
-    return tf.nn.gelu(x, approximate=True), tf.math.floormod(x, 0.7), tf.math.erf(x), tf.nn.log_softmax(x), tf.math.atan2(x, x + 1), tf.sign(x), \
-        tf.math.divide_no_nan(x, tf.nn.relu(x)), tf.math.squared_difference(x, 1.0), tf.math.softplus(x), \
+    return tf.nn.gelu(x, approximate=True), tf.math.floormod(x, 0.7), tf.math.erf(x), tf.nn.log_softmax(x), tf.math.atan2(x, x + 1), \
+        tf.sign(x), tf.math.divide_no_nan(x, tf.nn.relu(x)), tf.math.squared_difference(x, 1.0), tf.math.softplus(x), \
         tf.clip_by_value(x, -0.5, 0.5), \
         tf.math.reduce_variance(x, 1), tf.round(x * 3), tf.math.xlogy(tf.abs(x), 2.0), tf.nn.l2_normalize(x, 1), tf.nn.crelu(x)
 
