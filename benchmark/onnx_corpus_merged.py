@@ -7,7 +7,7 @@ import numpy as np
 import onnx_corpus_newer as newer
 import onnx_corpus_transformers as older
 import onnx_models
-from onnx_models import Made, draw
+from onnx_models import Made
 
 ALONE = ("gpt2", "llama", "opt", "bloom", "gpt_neox", "codegen", "qwen2", "falcon", "phi")
 PAIRS = ("t5", "bart", "whisper", "marian")

@@ -72,7 +72,7 @@ Value Activate(const Call& c, const Gate& g, const Value& first, const Value& th
 }
 
 /* What all experts give, by their shares. `layer`: product 1, 2 or 3 of an expert with data; none
- * where there is no third one. All compute all tokens: which ones count is known in a call alone. */
+ * where there is no third one. All compute all tokens: which of them count, a call alone knows. */
 void Mix(Call& c, const Value& shares, const std::function<Value(int, int64_t, const Value&)>& layer) {
   const Value& x = c.in(0);
   CheckRank(c, 0, 2, 3);
