@@ -98,8 +98,9 @@ void ConvertCausalConv(Call& c) {
   const auto turned = [&](const Value& v) { return last ? c.Transpose(v, {0, 2, 1}) : v; };
   const Value x = turned(c.in(0)), w = c.in(1);
   const int act = OneOf(c, "activation", c.Attr("activation", "none"), {"none", "silu", "swish"});
+  CheckSmall(c, "dilation", {step}, 1);
   const int64_t channels = x.shape()[1], size = w.shape()[2], before = (size - 1) * step;
-  if (w.shape()[0] != channels || w.shape()[1] != 1 || size < 1 || step < 1)
+  if (w.shape()[0] != channels || w.shape()[1] != 1 || size < 1 || before > kMostListed)
     c.Refuse("data has shape " + Text(c.in(0).shape()) + ", the weight " + Text(w.shape()) + ", dilation is " + Text(step));
   const Value padded = c.has(3) ? Concat(c, {turned(c.in(3)), x}, 2) : Pad(c, x, {0, 0, before}, {0, 0, 0}, 0);
   Window window;

@@ -154,7 +154,7 @@ void ConvertRelativePositionBias(Call& c) {  // table (buckets, heads), how many
   const int64_t farthest = c.Attr("max_distance", int64_t{0}), queries = c.Int(1), keys = c.Int(2);
   const bool both = c.Attr("is_bidirectional", int64_t{0}) != 0;
   const int64_t buckets = c.in(0).shape()[0], heads = c.in(0).shape()[1];
-  if (farthest < 1 || buckets < (both ? 4 : 2))
+  if (buckets < (both ? 4 : 2) || farthest <= buckets / (both ? 4 : 2))
     c.Refuse("attribute max_distance is " + Text(farthest) + " with " + Text(buckets) + " buckets");
   if (queries < 0 || keys < 0 || (queries > 0 && keys > kMostListed / queries))
     c.Refuse("a bias of " + Text(queries) + " x " + Text(keys) + " elements");

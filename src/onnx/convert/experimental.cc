@@ -63,9 +63,10 @@ void ConvertCrop(Call& c) {  // border: left, top, right, bottom; scale: height 
   const Shape& s = c.in(0).shape();
   if (border.size() != 4 || (!size.empty() && size.size() != 2))
     c.Refuse("attributes border and scale are " + Text(border) + " and " + Text(size));
+  CheckSmall(c, "border", border, 0), CheckSmall(c, "scale", size, 1);
   const int64_t bottom = size.empty() ? s[2] - border[3] : border[1] + size[0],
                 right = size.empty() ? s[3] - border[2] : border[0] + size[1];
-  if (border[0] < 0 || border[1] < 0 || border[1] >= bottom || border[0] >= right || bottom > s[2] || right > s[3])
+  if (border[1] >= bottom || border[0] >= right || bottom > s[2] || right > s[3])
     c.Refuse("attributes border and scale are " + Text(border) + " and " + Text(size) + " for data of shape " + Text(s));
   c.Out(SliceAxis(c, SliceAxis(c, c.in(0), 2, border[1], bottom), 3, border[0], right));
 }

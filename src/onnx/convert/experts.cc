@@ -77,8 +77,9 @@ void Mix(Call& c, const Value& shares, const std::function<Value(int, int64_t, c
   const Value& x = c.in(0);
   CheckRank(c, 0, 2, 3);
   const Gate gate = ReadGate(c);
-  const int64_t experts = shares.shape()[1], size = x.shape()[x.ndim() - 1], tokens = x.size() / size;
-  if (shares.shape()[0] != tokens) c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
+  const int64_t experts = shares.shape()[1], size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1);
+  if (size < 1 || tokens < 1 || shares.shape()[0] != tokens)
+    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
   const Value data = c.Reshape(x, Shape{tokens, size});
   Value sum;
   for (int64_t e = 0; e < experts; ++e) {
@@ -124,7 +125,7 @@ void ConvertQMoE(Call& c) {
     if (!c.has(at)) return Value();
     const Value packed = OfExpert(c, c.in(at), e);
     const int64_t n = packed.shape()[0], k = x.shape()[1], block = given > 0 ? given : k, blocks = k / block;
-    if (blocks * block != k || packed.size() * 8 != n * k * bits || c.in(at + 1).size() != c.in(at).shape()[0] * n * blocks)
+    if (n < 1 || blocks * block != k || packed.size() * 8 != n * k * bits || c.in(at + 1).size() != c.in(at).shape()[0] * n * blocks)
       c.Refuse("weights have shape " + Text(c.in(at).shape()) + ", scales " + Text(c.in(at + 1).shape()) + " for " + Text(k) + " numbers");
     const Value scale = c.Cast(c.Reshape(OfExpert(c, c.in(at + 1), e), Shape{n, blocks}), kFloat32);
     std::vector<Value> operands = {c.Cast(x, kFloat32), c.Reshape(packed, Shape{n, blocks, block * bits / 8}), scale};

@@ -180,6 +180,8 @@ void ConvertCropAndResize(Call& c) {  // X, rois (y1, x1, y2, x2), images, (heig
   if (out.size() != 2 || c.in(1).shape()[1] != 4) c.Refuse("crop_size is " + Text(out) + ", rois " + Text(c.in(1).shape()));
   CheckSmall(c, "crop_size", out, 1);
   const int64_t boxes = c.in(1).shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  if (boxes == 0) return c.Out(c.Filled(Shape{0, channels, out[0], out[1]}, x.dtype(), 0));
+  if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
   const auto corner = [&](int64_t i) { return SliceAxis(c, c.in(1), 1, i, i + 1); };
   const Value y = c.Reshape(CropPlaces(c, corner(0), corner(2), height, out[0]), Shape{boxes, out[0], 1});
   const Value z = c.Reshape(CropPlaces(c, corner(1), corner(3), width, out[1]), Shape{boxes, 1, out[1]});

@@ -3,6 +3,7 @@ beside onnxruntime, or beside NumPy where its CPU provider has none."""
 import numpy as np
 import pytest
 
+import mxnet as mx
 from import_checks import MICROSOFT, check, model, node, ours
 
 RANDOM = np.random.RandomState(1)
@@ -370,3 +371,23 @@ def test_weights_in_numbers_of_a_table(kind, columns):
     weights = {"w": RANDOM.randint(0, 256, (count + 1) // 2).astype("uint8"),
                "s": RANDOM.uniform(0.5, 1.5, -(-count // block)).astype("float32")}
     check(made("MatMulBnb4", ["x", "w", "s"], K=columns, N=6, block_size=block, quant_type=kind), {"x": floats(2, 3, columns)}, weights)
+
+
+# What is refused.
+
+@pytest.mark.parametrize("op, shapes, attributes, what", [
+    ("GroupNorm", [(1, 2, 2, 6), (6,), (6,)], {"groups": 4, "activation": 0}, "groups is 4 for 6 channels"),
+    ("NhwcConv", [(1, 4), (2, 3)], {}, "3 to 5 dimensions"),
+    ("MoE", [(3, 4), (3, 2), (2, 5, 4), (2, 5), (2, 4, 5)], {"k": 3}, "k is 3 for 2 experts"),
+    ("MoE", [(3, 4), (4, 2), (2, 5, 4), (2, 5), (2, 4, 5)], {"k": 1}, "router_probs"),
+    ("MultiHeadAttention", [(1, 2, 2, 2, 4)], {"num_heads": 2}, "accepted is 3 in its fourth dimension"),
+    ("Rfft", [(2, 8)], {"signal_ndim": 2}, "signal_ndim=1"),
+    ("GatedRMSNorm", [(2, 8), (3,), (2, 8)], {}, "scale"),
+    ("MatMulBnb4", [(2, 8)] * 3, {"K": 8, "N": 2, "block_size": 16, "quant_type": 2}, "accepted are 0 and 1"),
+    ("LinearAttention", [(1, 2, 8)] * 3, {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear", "state_window": 2},
+     "accepted is 0"),
+])
+def test_refusals_say_what_is_accepted(op, shapes, attributes, what):
+    feeds = {f"x{i}": floats(*shape) for i, shape in enumerate(shapes)}
+    with pytest.raises(mx.MXNetError, match=what):
+        ours(model([made(op, list(feeds), **attributes)], feeds, {}), feeds)
