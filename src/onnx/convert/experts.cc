@@ -127,20 +127,16 @@ void ConvertQMoE(Call& c) {
     const int64_t n = packed.shape()[0], k = x.shape()[1], block = given > 0 ? given : k, blocks = k / block;
     if (n < 1 || blocks * block != k || packed.size() * 8 != n * k * bits || c.in(at + 1).size() != c.in(at).shape()[0] * n * blocks)
       c.Refuse("weights have shape " + Text(c.in(at).shape()) + ", scales " + Text(c.in(at + 1).shape()) + " for " + Text(k) + " numbers");
-    const Value scale = c.Cast(c.Reshape(OfExpert(c, c.in(at + 1), e), Shape{n, blocks}), kFloat32);
-    std::vector<Value> operands = {c.Cast(x, kFloat32), c.Reshape(packed, Shape{n, blocks, block * bits / 8}), scale};
+    BlockForm f;
+    f.data = x, f.bits = bits, f.in_integers = in_integers;
+    f.numbers = c.Reshape(packed, Shape{n, blocks, block * bits / 8});
+    f.scale = c.Reshape(OfExpert(c, c.in(at + 1), e), Shape{n, blocks});
     if (c.has(zeros)) {
       const Value z = OfExpert(c, c.in(zeros), e);
-      const Value numbers = given > 0 ? UnpackedNumbers(c, z, bits, n, blocks) : UnpackedNumbers(c, z, bits, 1, n);
-      operands.push_back(Mul(c, scale, c.Cast(c.Reshape(numbers, Shape{n, blocks}), kFloat32)));
+      f.zero = c.Reshape(given > 0 ? UnpackedNumbers(c, z, bits, n, blocks) : UnpackedNumbers(c, z, bits, 1, n), Shape{n, blocks});
     }
-    if (c.has(at + 2)) operands.push_back(c.Cast(OfExpert(c, c.in(at + 2), e), kFloat32));
-    const AttrDict attrs = {{"num_hidden", Text(n)},
-                            {"bits", Text(bits)},
-                            {"no_bias", Text(!c.has(at + 2))},
-                            {"with_shift", Text(c.has(zeros))},
-                            {"in_integers", Text(in_integers)}};
-    return c.Cast(c.Op("_block_dense", operands, attrs), x.dtype());
+    if (c.has(at + 2)) f.bias = OfExpert(c, c.in(at + 2), e);
+    return BlockLayer(c, f);
   });
 }
 
