@@ -13,12 +13,17 @@ import warnings
 import numpy as np
 
 import onnx_corpus_forms
+import onnx_corpus_merged
 import onnx_corpus_newer
+import onnx_corpus_older
+import onnx_corpus_pictures
+import onnx_corpus_tensorflow
 import onnx_corpus_transformers
 import onnx_models
 from onnx_models import Made, draw, exported, images
 
-PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost", "lightgbm", "onnxmltools", "onnxruntime")
+PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost", "lightgbm", "onnxmltools", "onnxruntime",
+            "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers", "optimum", "catboost", "hummingbird")
 EXTRA = {"googlenet": {"init_weights": False, "aux_logits": False}, "inception_v3": {"init_weights": False, "aux_logits": False}}
 KNOWN = ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn")   # onnx_models.py has them by other names
 CORPUS = {}   # name -> (family, Made)
@@ -196,6 +201,44 @@ def boosted_files(package, *kinds):
         CORPUS[f"{package}.{kind}"] = package, Made(package, *learner(getattr(importlib.import_module(package), kind), convert), (1,))
 
 
+def by_catboost(model, x, path):
+    model.save_model(path, format="onnx")
+
+
+def catboost_files():
+    import catboost
+    for kind in (catboost.CatBoostClassifier, catboost.CatBoostRegressor):
+        quiet = type(kind.__name__, (kind,), {"__init__": lambda self, n_estimators=20, kind=kind: kind.__init__(
+            self, n_estimators=n_estimators, verbose=False, allow_writing_files=False)})
+        CORPUS["catboost." + kind.__name__] = "catboost", Made("catboost", *learner(quiet, by_catboost), (1,))
+
+
+def by_hummingbird(model, x, path):
+    """Trees and others as products of matrices."""
+    import functools
+
+    import hummingbird.ml
+    import onnx
+    import torch
+    torch.onnx.export = functools.partial(torch.onnx.export, dynamo=False)   # it is written for that
+    onnx.save(hummingbird.ml.convert(model, "onnx", x[:8], extra_config={"batch_size": 8}).model, path)
+
+
+def hummingbird_files():
+    import sklearn.ensemble
+    import sklearn.linear_model
+    import sklearn.preprocessing
+    import sklearn.svm
+    import sklearn.tree
+    for module, names in ((sklearn.ensemble, ("RandomForestClassifier", "RandomForestRegressor", "GradientBoostingClassifier",
+                                              "ExtraTreesRegressor", "HistGradientBoostingRegressor", "IsolationForest")),
+                          (sklearn.tree, ("DecisionTreeClassifier", "DecisionTreeRegressor")), (sklearn.svm, ("SVC", "LinearSVC")),
+                          (sklearn.linear_model, ("LogisticRegression", "LinearRegression")),
+                          (sklearn.preprocessing, ("StandardScaler", "KBinsDiscretizer", "PolynomialFeatures"))):
+        for name in names:
+            CORPUS["hummingbird." + name] = "hummingbird", Made("hummingbird", *learner(getattr(module, name), by_hummingbird), (1,))
+
+
 # Other forms of onnx_models.py's classifiers.
 
 def optimized(base):
@@ -257,6 +300,13 @@ PARTS = {
                  lambda: boosted_files("xgboost", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")),
     "lightgbm.": (("sklearn", "skl2onnx", "onnxmltools", "lightgbm", "onnxruntime"),
                   lambda: boosted_files("lightgbm", "LGBMClassifier", "LGBMRegressor")),
+    "catboost.": (("sklearn", "catboost", "onnxruntime"), catboost_files),
+    "hummingbird.": (("sklearn", "hummingbird", "skl2onnx", "onnxruntime"), hummingbird_files),
+    "older.": (("torch", "torchvision", "transformers", "onnxruntime"), lambda: onnx_corpus_older.files(CORPUS)),
+    "merged.": (("torch", "transformers", "optimum", "onnxruntime"), lambda: onnx_corpus_merged.files(CORPUS)),
+    "pictures.": (("torch", "ultralytics", "onnxruntime"), lambda: onnx_corpus_pictures.detectors(CORPUS)),
+    "diffusers.": (("torch", "diffusers", "onnxruntime"), lambda: onnx_corpus_pictures.parts(CORPUS, add)),
+    "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),
     "": (("torch", "torchvision", "sklearn", "skl2onnx", "onnxruntime"), own_files)}
 
 

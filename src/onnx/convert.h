@@ -194,18 +194,20 @@ std::vector<const Rule*> AllRules();
 using Rules = std::vector<Rule>;
 const Rules& PointwiseRules();
 const Rules& ReduceRules();
-const Rules& ShapeRules();      // reshapes, slices, concatenation, padding, casts
-const Rules& IndexRules();      // gather, scatter, top-k, where, one-hot
-const Rules& MatrixRules();     // MatMul, Gemm, Einsum, Det
-const Rules& NeuralRules();     // convolution, pooling, resizing
-const Rules& NormRules();       // normalisation, softmax, losses
-const Rules& AttentionRules();  // attention, rotary embeddings
-const Rules& RecurrentRules();  // LSTM, GRU, RNN
-const Rules& QuantizedRules();  // ai.onnx and com.microsoft
-const Rules& IntegerRules();    // nodes that take the place of others (integers.h)
-const Rules& FusedRules();      // what onnxruntime's optimizer writes
-const Rules& SequenceRules();   // sequences, optionals
-const Rules& SignalRules();     // DFT, STFT, windows
+const Rules& ShapeRules();         // reshapes, slices, concatenation, padding, casts
+const Rules& IndexRules();         // gather, scatter, top-k, where, one-hot
+const Rules& MatrixRules();        // MatMul, Gemm, Einsum, Det
+const Rules& NeuralRules();        // convolution, pooling, resizing
+const Rules& NormRules();          // normalisation, softmax, losses
+const Rules& AttentionRules();     // attention, rotary embeddings
+const Rules& RecurrentRules();     // LSTM, GRU, RNN
+const Rules& QuantizedRules();     // ai.onnx and com.microsoft
+const Rules& IntegerRules();       // nodes that take the place of others (integers.h)
+const Rules& FusedRules();         // what onnxruntime's optimizer writes
+const Rules& ExperimentalRules();  // of the first opsets
+const Rules& MicrosoftRules();     // com.microsoft's forms of operators of ai.onnx
+const Rules& SequenceRules();      // sequences, optionals
+const Rules& SignalRules();        // DFT, STFT, windows
 const Rules& RandomRules();
 const Rules& TreeRules();    // ai.onnx.ml
 const Rules& TextRules();    // strings

@@ -288,12 +288,19 @@ StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, c
   const bool always = goes_on.known() && IntsIn(goes_on.array)[0] != 0;
   if (always && call.has(1) && !call.in(1).known() && Demand(call.node.inputs[1])) return kAgain;
   const bool starts = !call.has(1) || (call.in(1).known() && call.Int(1) != 0);
-  if (!always || !starts) return MakeWhile(call, *rounds, body, most) ? kTaken : kNotTaken;
-  if (most > kMostRounds) return kNotTaken;
-  std::vector<int64_t> numbers(static_cast<size_t>(most));
+  Env last;
+  const int64_t count = !starts ? -1 : always ? most : CountRounds(call, *rounds->body, most, &last);
+  if (count < 0) return MakeWhile(call, *rounds, body, most) ? kTaken : kNotTaken;
+  if (count > kMostRounds) return kNotTaken;
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
   rounds->data = {{call.IntTensor(numbers), rounds->body->inputs[0].name}};
-  return MakeRounds(call, *rounds, body) ? kTaken : kNotTaken;
+  if (!MakeRounds(call, *rounds, body)) return kNotTaken;
+  for (const auto& state : rounds->states) {  // shapes may follow from those that count
+    const auto known = last.find(state.name);
+    if (known != last.end() && known->second.known()) PutResult(call, state.output, known->second);
+  }
+  return kTaken;
 }
 
 /* States that the body changes; others go to `same`, by name, and are results as they are. */

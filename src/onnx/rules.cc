@@ -16,9 +16,10 @@ std::string Key(const std::string& domain, const std::string& op) { return domai
 const Table& All() {
   static const Table table = [] {
     Table t;
-    for (const Rules* family : {&PointwiseRules(), &ReduceRules(), &ShapeRules(), &IndexRules(), &MatrixRules(), &NeuralRules(),
-                                &NormRules(), &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),
-                                &SequenceRules(), &SignalRules(), &RandomRules(), &TreeRules(), &TextRules(), &VisionRules(), &CoreRules()})
+    for (const Rules* family :
+         {&PointwiseRules(), &ReduceRules(),    &ShapeRules(),     &IndexRules(),   &MatrixRules(), &NeuralRules(),    &NormRules(),
+          &AttentionRules(), &RecurrentRules(), &QuantizedRules(), &IntegerRules(), &FusedRules(),  &MicrosoftRules(), &ExperimentalRules(),
+          &SequenceRules(),  &SignalRules(),    &RandomRules(),    &TreeRules(),    &TextRules(),   &VisionRules(),    &CoreRules()})
       for (const Rule& rule : *family) t[Key(rule.domain, rule.op)].push_back(&rule);
     return t;
   }();

@@ -43,8 +43,7 @@ def to_block(model, shapes=None, dtypes=None, ctx=None):
     from .. import symbol as sym
     from ..gluon import SymbolBlock
     out, params = to_symbol(model, shapes, dtypes)
-    taken = set(out.list_inputs())
-    block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs if i.name in taken])
+    block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs])
     for name, parameter in block.collect_params().items():
         value = params[name]
         if not _dtypes.name(value.dtype).startswith(("float", "bfloat")):

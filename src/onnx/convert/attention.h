@@ -62,6 +62,11 @@ Value KeyBias(const Call& c, const Value& mask, int64_t batch, int64_t keys, int
 /* Scores as com.microsoft's operators return them: finite. */
 Value ScoresOut(const Call& c, const AttentionResult& r);
 
+/* The widths of queries, keys and values in a weight (input, all of them). */
+Sizes PackedSizes(const Call& c, const Value& weight);
+/* x times that weight; bias may be none. */
+Value PackedProduct(const Call& c, const Value& x, const Value& w, const Value& bias);
+
 /* Which inputs of a node they are. */
 struct AttentionInputs {
   int bias, mask, attention_bias, past_key, past_value, past_length, indirection;
@@ -72,10 +77,22 @@ void AttendBuffers(Call& c, const AttentionInputs& at, int64_t heads, bool causa
 void ConvertMultiHeadAttention(Call& c);
 void ConvertDecoderMaskedAttention(Call& c);
 void ConvertMicrosoftAttention(Call& c);
+void ConvertQuantizedAttention(Call& c);
 void ConvertGroupQueryAttention(Call& c);
 void ConvertMicrosoftRotary(Call& c);
+void ConvertPackedAttention(Call& c);
+void ConvertPackedMultiHeadAttention(Call& c);
+void ConvertRemovePadding(Call& c);
+void ConvertRestorePadding(Call& c);
+void ConvertRelativePositionBias(Call& c);
+void ConvertGatedRelativePositionBias(Call& c);
 void ConvertLinearAttention(Call& c);
 void ConvertCausalConv(Call& c);
+void ConvertLinearAttentionGate(Call& c);
+void ConvertGatedNorm(Call& c);
+void ConvertScaledSilu(Call& c);
+void ConvertGatedAdd(Call& c);
+void ConvertSectionedRotary(Call& c);
 void ConvertFlexAttention(Call& c);
 
 }  // namespace onnx

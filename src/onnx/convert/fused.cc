@@ -1,9 +1,10 @@
 // What onnxruntime's optimizer writes in the place of several nodes.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "onnx/convert/norm.h"
-#include "onnx/convert/window.h"
+#include "onnx/convert/quantized.h"
 
 namespace mxnet {
 namespace onnx {
@@ -40,6 +41,11 @@ Value Activated(const Call& c, const Value& x) {
     case 6: return Clip(c, AddNumber(c, MulNumber(c, x, number(0, 0.2)), number(1, 0.5)), 0, 1);
     default: return c.Op("Activation", {x}, {{"act_type", "softrelu"}});
   }
+}
+
+void ConvertGemmFastGelu(Call& c) {  // X, W (input, output), bias
+  CheckRank(c, 1, 2, 2);
+  c.Out(TanhGelu(c, MaybeAdd(c, MatMul(c, c.in(0), c.in(1)), 2)));
 }
 
 void ConvertFusedConv(Call& c) {  // X, W, B, Z (added before the activation)
@@ -113,20 +119,36 @@ void ConvertSkipNorm(Call& c) {
   if (c.wants(3)) c.Out(3, sum);
 }
 
-/* ids, segments, three tables, gamma, beta, mask, positions -> output, lengths, sum */
-void ConvertEmbedNorm(Call& c) {
+/* ids, segments, three tables, gamma, beta, mask, positions -> output, lengths, sum. `rows`: of the
+ * table that is an input; `whole`: the input, as floats. */
+void EmbedNorm(Call& c, const Value& position, const std::function<Value(int, const Value&)>& rows, const std::function<Value(int)>& whole,
+               bool lengths) {
   CheckRank(c, 0, 2, 2);
-  const int64_t length = c.in(0).shape()[1], batch = c.in(0).shape()[0];
+  const int64_t batch = c.in(0).shape()[0];
   const double epsilon = c.Attr("epsilon", 1e-12f);
-  const int64_t kind = c.Attr("mask_index_type", int64_t{c.has(7) ? 1 : 0});
-  Sizes places;
-  for (int64_t i = 0; i < length; ++i) places.push_back(i);
-  const Value position = c.has(8) ? c.in(8) : c.IntTensor(places);
-  Value sum = Add(c, Take(c, c.in(2), c.in(0), 0), Take(c, c.in(3), position, 0));
-  if (c.has(1) && c.has(4)) sum = Add(c, sum, Take(c, c.in(4), c.in(1), 0));
-  c.Out(0, NormRows(c, sum, 2, epsilon, c.in(5), c.in(6)));
-  if (c.wants(1)) c.Out(1, kind == 1 && c.has(7) ? c.Cast(Sum(c, c.in(7), {1}, false), kInt32) : c.Filled(Shape{batch}, kInt32, 0));
+  Value sum = Add(c, rows(2, c.in(0)), rows(3, position));
+  if (c.has(1) && c.has(4)) sum = Add(c, sum, rows(4, c.in(1)));
+  c.Out(0, NormRows(c, sum, 2, epsilon, whole(5), whole(6)));
+  if (c.wants(1)) c.Out(1, lengths && c.has(7) ? c.Cast(Sum(c, c.in(7), {1}, false), kInt32) : c.Filled(Shape{batch}, kInt32, 0));
   if (c.wants(2)) c.Out(2, sum);
+}
+
+void ConvertEmbedNorm(Call& c) {
+  const bool lengths = c.Attr("mask_index_type", int64_t{c.has(7) ? 1 : 0}) == 1;
+  const Value position = c.has(8) ? c.in(8) : CountUp(c, c.in(0).shape()[1]);
+  EmbedNorm(
+      c, position, [&](int i, const Value& ids) { return Take(c, c.in(i), ids, 0); }, [&](int i) { return c.in(i); }, lengths);
+}
+
+/* Behind the mask there are scales and zero points of the tables, gamma and beta. */
+void ConvertQuantizedEmbedNorm(Call& c) {
+  const auto stands_for = [&](int i, const Value& numbers) {
+    const auto one = [&](int at) { return c.Reshape(c.in(at), Shape(0)); };
+    return Dequantized(c, numbers, one(i + 6), one(i + 11));
+  };
+  EmbedNorm(
+      c, CountUp(c, c.in(0).shape()[1]), [&](int i, const Value& ids) { return stands_for(i, Take(c, c.in(i), ids, 0)); },
+      [&](int i) { return stands_for(i, c.in(i)); }, true);
 }
 
 void ConvertBiasSoftmax(Call& c) {
@@ -163,6 +185,11 @@ const Rules& FusedRules() {
       {"com.microsoft", "EmbedLayerNormalization", 1, kNewest, ConvertEmbedNorm, nullptr},
       {"com.microsoft", "BiasSoftmax", 1, kNewest, ConvertBiasSoftmax, nullptr},
       {"com.microsoft", "BiasSplitGelu", 1, kNewest, ConvertBiasSplitGelu, nullptr},
+      {"com.microsoft", "GemmFastGelu", 1, kNewest, ConvertGemmFastGelu, nullptr},
+      {"com.microsoft", "GroupNorm", 1, kNewest, ConvertMicrosoftGroupNorm, nullptr},
+      {"com.microsoft", "SkipGroupNorm", 1, kNewest, ConvertSkipGroupNorm, nullptr},
+      {"com.microsoft", "BiasAdd", 1, kNewest, ConvertBiasAdd, nullptr},
+      {"com.microsoft", "QEmbedLayerNormalization", 1, kNewest, ConvertQuantizedEmbedNorm, nullptr},
   };
   return rules;
 }

@@ -132,17 +132,22 @@ void NonZero(Call& c) {
   c.Out(c.Transpose(places, {1, 0}));
 }
 
+/* argument: com.microsoft's, which keeps the order and has no places of the first ones. */
 void Unique(Call& c) {
   const Value& x = c.in(0);
-  const bool sorted = c.Attr("sorted", static_cast<int64_t>(1)) != 0, whole = !c.has_attr("axis");
+  const bool plain = c.argument != nullptr;
+  const bool sorted = !plain && c.Attr("sorted", static_cast<int64_t>(1)) != 0, whole = !c.has_attr("axis");
+  const auto give = [&](int list, const Value& v) {
+    const int i = plain ? list - 1 : list;
+    if (i > 0 && c.wants(i)) c.Out(i, v);
+  };
   const int axis = whole ? 0 : c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
   c.Known(0);
   if (x.size() == 0) {
     Shape none = whole ? Shape{0} : x.shape();
     none[axis] = 0;
     c.Out(0, c.Filled(none, x.dtype(), 0));
-    for (int i = 1; i < 4; ++i)
-      if (c.wants(i)) c.Out(i, c.Filled(Shape{0}, kInt64, 0));
+    for (int i = 1; i < 4; ++i) give(i, c.Filled(Shape{0}, kInt64, 0));
     return;
   }
   const std::vector<Value> all =
@@ -170,18 +175,22 @@ void Unique(Call& c) {
   }
   c.Out(0, found);
   const std::vector<int64_t>* lists[] = {&first, &inverse, &counts};
-  for (int i = 1; i < 4; ++i)
-    if (c.wants(i)) c.Out(i, c.IntTensor(*lists[i - 1]));
+  for (int i = 1; i < 4; ++i) give(i, c.IntTensor(*lists[i - 1]));
 }
 
 }  // namespace
 
 Rules ChooseRules() {
   return {
-      {"", "Where", 9, kNewest, Where, nullptr},     {"", "TopK", 1, kNewest, TopK, nullptr},
-      {"", "CumSum", 11, kNewest, CumSum, nullptr},  {"", "CumProd", 26, kNewest, CumProd, nullptr},
-      {"", "Trilu", 14, kNewest, Trilu, nullptr},    {"", "Compress", 9, kNewest, Compress, nullptr},
-      {"", "NonZero", 9, kNewest, NonZero, nullptr}, {"", "Unique", 11, kNewest, Unique, nullptr},
+      {"", "Where", 9, kNewest, Where, nullptr},
+      {"", "TopK", 1, kNewest, TopK, nullptr},
+      {"", "CumSum", 11, kNewest, CumSum, nullptr},
+      {"", "CumProd", 26, kNewest, CumProd, nullptr},
+      {"", "Trilu", 14, kNewest, Trilu, nullptr},
+      {"", "Compress", 9, kNewest, Compress, nullptr},
+      {"", "NonZero", 9, kNewest, NonZero, nullptr},
+      {"", "Unique", 11, kNewest, Unique, nullptr},
+      {"com.microsoft", "Unique", 1, kNewest, Unique, "plain"},
   };
 }
 

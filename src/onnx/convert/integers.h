@@ -37,6 +37,9 @@ struct LayerForm {
 /* By an operator on integers; none: there is none for this form. */
 Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window, int64_t groups);
 Value IntegerDense(const Call& c, const LayerForm& f);
+/* A dense layer with a weight (input, output) that is known, in floats; none: there is no operator
+ * for the form. */
+Value DenseInFloats(const Call& c, const Quantity& x, const Quantity& w, const Value& bias);
 /* Of two arrays in steps, whose result is floats where `y` is none. */
 Value IntegerProduct(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype);
 /* In floats: what a layer gives before its bias (or none), then the rest of the form. */

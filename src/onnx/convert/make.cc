@@ -61,9 +61,14 @@ Value Reduce(const Call& c, const char* op, const Value& x, const Sizes& axes, b
 }
 
 Value SliceAll(const Call& c, const Value& x, const Sizes& begin, const Sizes& end, const Sizes& step) {
-  bool whole = true;
-  for (size_t i = 0; i < begin.size(); ++i) whole = whole && begin[i] == 0 && end[i] == x.shape()[static_cast<int>(i)] && step[i] == 1;
-  return whole ? x : c.Op("slice", {x}, {{"begin", Text(begin)}, {"end", Text(end)}, {"step", Text(step)}});
+  bool all = true;
+  std::string ends;
+  for (size_t i = 0; i < begin.size(); ++i) {
+    const bool whole = begin[i] == 0 && end[i] == x.shape()[static_cast<int>(i)] && step[i] == 1;
+    all = all && whole;
+    ends += (whole ? std::string("None") : Text(end[i])) + ",";  // None: also of other batches
+  }
+  return all ? x : c.Op("slice", {x}, {{"begin", Text(begin)}, {"end", "(" + ends + ")"}, {"step", Text(step)}});
 }
 
 Value Concat(const Call& c, const std::vector<Value>& parts, int axis) {

@@ -11,9 +11,9 @@ namespace onnx {
 
 namespace {
 
-Window PoolWindow(const Call& c) {
+/* Of x, which may be input 0 in another order. */
+Window PoolWindow(const Call& c, const Value& x) {
   CheckRank(c, 0, 3, 5);
-  const Value& x = c.in(0);
   return ReadWindow(c, Spatial(x.shape()), ReadKernel(c, {}, static_cast<size_t>(x.ndim() - 2)), true);
 }
 
@@ -150,8 +150,8 @@ Value WindowSums(const Call& c, const Value& x, const Window& w) {
 }  // namespace
 
 void ConvertMaxPool(Call& c) {
-  const Window w = PoolWindow(c);
   const Value& x = c.in(0);
+  const Window w = PoolWindow(c, x);
   const int64_t order = c.Attr("storage_order", int64_t{0});
   if (order != 0 && order != 1) c.Refuse("attribute storage_order is " + Text(order) + "; accepted are 0 and 1");
   if (c.wants(1)) return MaxWithPositions(c, w, order == 1);
@@ -165,7 +165,7 @@ void ConvertMaxPool(Call& c) {
 }
 
 Value Averages(const Call& c, const Value& x) {
-  const Window w = PoolWindow(c);
+  const Window w = PoolWindow(c, x);
   const bool with_padding = c.Attr("count_include_pad", int64_t{0}) != 0;
   const char* convention = Convention(w);
   if (convention && std::string(convention) == "valid")
@@ -186,8 +186,8 @@ Value Averages(const Call& c, const Value& x) {
 void ConvertAveragePool(Call& c) { c.Out(Averages(c, c.in(0))); }
 
 void ConvertLpPool(Call& c) {
-  const Window w = PoolWindow(c);
   const Value& x = c.in(0);
+  const Window w = PoolWindow(c, x);
   const int64_t p = c.Attr("p", int64_t{2});
   if (p < 1 || p > 1000) c.Refuse("attribute p is " + Text(p) + "; accepted are 1 to 1000");
   const char* convention = Convention(w);

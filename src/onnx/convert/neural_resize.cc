@@ -308,23 +308,24 @@ void ConvertResize(Call& c) {
 
 namespace {
 
-void ResizeByScales(Call& c, const std::vector<double>& scales) {
+void ResizeByScales(Call& c, const std::vector<double>& scales, Nearest nearest) {
   CheckRank(c, 0, 1, 32);
   ResizeRules r;
   const std::string mode = c.Attr("mode", "nearest");
   r.mode = static_cast<Mode>(OneOf(c, "mode", mode == "bilinear" ? "linear" : mode, {"nearest", "linear"}));
-  r.where = kAsymmetric, r.nearest = kCeilWhenSmaller;
+  r.where = kAsymmetric, r.nearest = nearest;
   c.Out(ResizeAll(c, r, c.in(0), OfScales(c, c.in(0), AllAxes(c.in(0).ndim()), scales)));
 }
 
 }  // namespace
 
-void ConvertResize10(Call& c) { ResizeByScales(c, c.Floats(1)); }
+void ConvertResize10(Call& c) { ResizeByScales(c, c.Floats(1), kCeilWhenSmaller); }
 
+/* Scales below 1, which only tf2onnx writes, are TensorFlow's. */
 void ConvertUpsample(Call& c) {
-  if (c.has(1)) return ResizeByScales(c, c.Floats(1));
+  if (c.has(1)) return ResizeByScales(c, c.Floats(1), kFloor);
   const std::vector<float> scales = c.Attr("scales", std::vector<float>{});
-  ResizeByScales(c, std::vector<double>(scales.begin(), scales.end()));
+  ResizeByScales(c, std::vector<double>(scales.begin(), scales.end()), kFloor);
 }
 
 }  // namespace onnx

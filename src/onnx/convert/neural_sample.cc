@@ -28,7 +28,7 @@ Value Reflect(const Call& c, const Value& x, double least, double most) {
   return AddNumber(c, MulNumber(c, Unary(c, "abs", AddNumber(c, in, -span)), -1), span + least);
 }
 
-std::vector<SampleAxis> ReadPositions(const Call& c, const Shape& x, Border border, bool corners, bool nearest) {
+std::vector<SampleAxis> ReadPositions(const Call& c, const Shape& x, Border border, bool corners, int mode) {
   const int rank = x.ndim() - 2;
   const Value& grid = c.in(1);
   const int64_t samples = grid.shape().Prod(1, grid.ndim() - 1);
@@ -42,8 +42,9 @@ std::vector<SampleAxis> ReadPositions(const Call& c, const Shape& x, Border bord
     const Value n = c.Reshape(SliceAxis(c, flat, 2, rank - 1 - i, rank - i), Shape{x[0], samples});
     a.at = corners ? MulNumber(c, AddNumber(c, n, 1), (size - 1) / 2)
                    : MulNumber(c, AddNumber(c, MulNumber(c, AddNumber(c, n, 1), size), -1), 0.5);
-    if (nearest) a.at = Unary(c, "around", a.at);  // ties to even ones
-    if (border == kEdge) a.at = Clip(c, a.at, 0, size - 1);
+    if (mode == 0) a.at = Unary(c, "around", a.at);  // ties to even ones
+    // of cubic ones each tap is, as in PyTorch and onnxruntime
+    if (border == kEdge && mode != 2) a.at = Clip(c, a.at, 0, size - 1);
     if (border == kReflection) a.at = Reflect(c, a.at, a.least, a.most);
     axes.push_back(a);
   }
@@ -112,7 +113,7 @@ void ConvertGridSample(Call& c) {
       x.shape()[3] > 1)
     return c.Out(c.Op("BilinearSampler", {x, c.Transpose(grid, {0, 3, 1, 2})}));
 
-  const auto axes = ReadPositions(c, x.shape(), border, corners, mode == 0);
+  const auto axes = ReadPositions(c, x.shape(), border, corners, mode);
   const int64_t batch = x.shape()[0], channels = x.shape()[1], size = x.shape().Prod(2, x.ndim()), samples = Shape(shape).Prod(2, rank + 2);
   const Value rows = c.Reshape(c.Transpose(c.Reshape(x, Shape{batch, channels, size}), {0, 2, 1}), Shape{batch * size, channels});
   Sizes starts;

@@ -14,6 +14,11 @@ Value NormRows(const Call& c, const Value& x, int axis, double epsilon, const Va
 /* 1 / sqrt(mean(x^2) + epsilon) over all axes from `axis` on, which stay with size 1. */
 Value RootMeanSquare(const Call& c, const Value& x, int axis, double epsilon);
 
+// Diffusion models.
+void ConvertMicrosoftGroupNorm(Call& c);
+void ConvertSkipGroupNorm(Call& c);
+void ConvertBiasAdd(Call& c);
+
 // Steps of optimizers.
 void ConvertAdagrad(Call& c);
 void ConvertAdam(Call& c);

@@ -126,5 +126,16 @@ void MoveElements(Call& c, Converter convert) {
   }
 }
 
+void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own) {
+  const Rule* const rule = FindRule("", op, opset);
+  Call inner(c.node, opset, rule->argument, std::move(inputs), c.builder());
+  for (const char* name : own) inner.Ignore(name);
+  rule->convert(inner);
+  inner.CheckAttributes();
+  for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
+  for (size_t i = 0; i < inner.outputs().size(); ++i)
+    if (inner.outputs()[i].kind != Value::kNone) c.Out(static_cast<int>(i), inner.outputs()[i]);
+}
+
 }  // namespace onnx
 }  // namespace mxnet

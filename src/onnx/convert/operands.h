@@ -53,6 +53,12 @@ inline Value WithNumber(const Call& c, const char* op, const Value& x, double nu
  */
 void MoveElements(Call& c, Converter convert);
 
+/*
+ * What the converter of an ai.onnx operator makes of these inputs, with the attributes of this node
+ * but for those that are `own`; its result i is result i here. Inputs keep their places.
+ */
+void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own = {});
+
 }  // namespace onnx
 }  // namespace mxnet
 #endif  // MXNET_ONNX_CONVERT_OPERANDS_H_

@@ -26,11 +26,25 @@ Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const V
 bool IsZero(const Value& v);
 /* Bytes as int8: those without sign minus 128, as is their zero point. */
 void MakeSigned(const Call& c, Value* x, Value* zero);
+/* A dense layer with numbers (n, blocks, bytes) of `bits` bits that stand for (number - zero) *
+ * scale, which have shape (n, blocks); without zeros, they stand around half of what they can be.
+ * zero and bias may be none. */
+struct BlockForm {
+  Value data, numbers, scale, zero, bias;
+  int64_t bits = 4;
+  bool in_integers = false;  // data may be rounded to 8 bits
+};
+Value BlockLayer(const Call& c, const BlockForm& f);
+/* Numbers of `bits` bits in bytes (rows, bytes), the low ones first, as (rows, count). */
+Value UnpackedNumbers(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count);
 /* None where it was left out. */
 Value OptionalInput(const Call& c, int i);
 /* The bytes of a known array. One that is stored is no more in memory than before. */
 std::vector<uint8_t> BytesOf(const NDArray& a);
 
+void ConvertMoE(Call& c);
+void ConvertQMoE(Call& c);
+void ConvertMatMulBnb4(Call& c);
 void ConvertMatMulNBits(Call& c);
 void ConvertBlockDense(Call& c);  // of a node that takes the place of others (onnx/integers.h)
 void ConvertGatherBlockQuantized(Call& c);

@@ -7,17 +7,6 @@
 namespace mxnet {
 namespace onnx {
 
-namespace {
-
-/* A dense layer with numbers (n, blocks, bytes) of `bits` bits that stand for (number - zero) *
- * scale, which have shape (n, blocks); without zeros, they stand around half of what they can be.
- * zero and bias may be none. */
-struct BlockForm {
-  Value data, numbers, scale, zero, bias;
-  int64_t bits = 4;
-  bool in_integers = false;  // data may be rounded to 8 bits
-};
-
 Value BlockLayer(const Call& c, const BlockForm& f) {
   const bool with_zero = f.zero.kind != Value::kNone, with_bias = f.bias.kind != Value::kNone;
   const Value scale = c.Cast(f.scale, kFloat32);
@@ -32,8 +21,7 @@ Value BlockLayer(const Call& c, const BlockForm& f) {
   return c.Cast(c.Op("_block_dense", operands, attrs), f.data.dtype());
 }
 
-/* Numbers of `bits` bits in bytes (rows, bytes), the low ones first, as (rows, count). */
-Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count) {
+Value UnpackedNumbers(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count) {
   if (bits == 8) return c.Reshape(packed, Shape{rows, count});
   const int64_t each = 8 / bits, bytes = packed.size() / rows;
   if (rows * bytes != packed.size() || bytes * each < count) c.Refuse("packed numbers have shape " + Text(packed.shape()));
@@ -46,8 +34,6 @@ Value Unpacked(const Call& c, const Value& packed, int64_t bits, int64_t rows, i
              {{"scalar", Text((int64_t{1} << bits) - 1)}, {"is_int", "True"}}));
   return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
 }
-
-}  // namespace
 
 void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx, bias
   const Value& a = c.in(0);
@@ -69,7 +55,7 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
     f.data = Pad(c, f.data, before, after, 0);
   }
   f.numbers = c.Reshape(c.in(1), Shape{n, blocks, bytes}), f.scale = c.Reshape(c.in(2), Shape{n, blocks});
-  if (c.has(3)) f.zero = c.Reshape(IsFloating(c.in(3).dtype()) ? c.in(3) : Unpacked(c, c.in(3), bits, n, blocks), f.scale.shape());
+  if (c.has(3)) f.zero = c.Reshape(IsFloating(c.in(3).dtype()) ? c.in(3) : UnpackedNumbers(c, c.in(3), bits, n, blocks), f.scale.shape());
   f.bias = OptionalInput(c, 5);
   c.Out(BlockLayer(c, f));
 }
@@ -127,7 +113,7 @@ Value UnpackedLast(const Call& c, const Value& packed, int64_t bits, int64_t cou
   Shape shape = packed.shape();
   shape[packed.ndim() - 1] = count;
   if (shape.Size() == 0) return c.Filled(shape, kUint8, 0);
-  return c.Reshape(Unpacked(c, packed, bits, shape.Prod(0, packed.ndim() - 1), count), shape);
+  return c.Reshape(UnpackedNumbers(c, packed, bits, shape.Prod(0, packed.ndim() - 1), count), shape);
 }
 
 }  // namespace

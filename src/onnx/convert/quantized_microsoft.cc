@@ -1,5 +1,6 @@
 // Quantized operators that onnxruntime's quantizers write.
 #include <algorithm>
+#include <functional>
 
 #include "onnx/builder.h"
 #include "onnx/convert/integers.h"
@@ -57,23 +58,35 @@ void ConvertQLinearSoftmax(Call& c) {
 
 namespace {
 
-void RefuseChannelsLast(Call& c) {
-  if (c.Attr("channels_last", int64_t{0}) != 0) c.Refuse("attribute channels_last is not 0; accepted is 0");
+/* Runs `f` on input 0 with its channels first, and gives the result in the order of the input. */
+void InChannelsFirst(Call& c, const std::function<Value(const Value&)>& f) {
+  const Value& x = c.in(0);
+  if (c.Attr("channels_last", int64_t{0}) == 0) return c.Out(f(x));
+  Sizes first = {0, x.ndim() - 1}, last = {0};
+  for (int i = 1; i + 1 < x.ndim(); ++i) first.push_back(i), last.push_back(i + 1);
+  last.push_back(1);
+  c.Out(c.Transpose(f(c.Transpose(x, first)), last));
 }
 
 }  // namespace
 
 void ConvertQLinearGlobalPool(Call& c) {
   CheckRank(c, 0, 3, 32);
-  RefuseChannelsLast(c);
   const Quantity y = ReadSteps(c, 3);
-  c.Out(MeanInSteps(c, ReadQuantity(c, 0), y, DTypeOf(y, c.in(0).dtype())));
+  Quantity x = ReadQuantity(c, 0);
+  InChannelsFirst(c, [&](const Value& numbers) {
+    x.numbers = numbers;
+    return MeanInSteps(c, x, y, DTypeOf(y, numbers.dtype()));
+  });
 }
 
 void ConvertQLinearAveragePool(Call& c) {
-  RefuseChannelsLast(c);
+  CheckRank(c, 0, 3, 5);
   const Quantity y = ReadSteps(c, 3);
-  c.Out(StepsZeroFirst(c, Averages(c, ReadValue(c, 0)), y, DTypeOf(y, c.in(0).dtype())));
+  InChannelsFirst(c, [&](const Value& x) {
+    const Value floats = Dequantized(c, x, One(c, c.in(1)), One(c, OptionalInput(c, 2)));
+    return StepsZeroFirst(c, Averages(c, floats), y, DTypeOf(y, x.dtype()));
+  });
 }
 
 void ConvertQLinearWhere(Call& c) {  // condition, then three inputs for each side, then the steps of the result
@@ -112,10 +125,6 @@ void ConvertQGemm(Call& c) {  // A, its scale and zero, B, its scale and zero, C
   c.Out(c.has(7) ? Requantized(c, y, 7, 8, a.dtype()) : y);
 }
 
-namespace {
-
-/* A dense layer with a weight (input, output) that is known, in floats; none: there is no operator
- * for the form. */
 Value DenseInFloats(const Call& c, const Quantity& x, const Quantity& w, const Value& bias) {
   const bool has_bias = bias.kind != Value::kNone;
   if (!w.numbers.known() || w.numbers.ndim() != 2 || (has_bias && bias.size() != w.numbers.shape()[1])) return Value();
@@ -124,8 +133,6 @@ Value DenseInFloats(const Call& c, const Quantity& x, const Quantity& w, const V
   if (has_bias) f.bias = c.Reshape(bias, Shape{bias.size()});
   return IntegerDense(c, f);
 }
-
-}  // namespace
 
 void ConvertDynamicQuantizeMatMul(Call& c) {  // A, B, its scale and zero, bias
   const DynamicResult a = DynamicQuantized(c, c.in(0));

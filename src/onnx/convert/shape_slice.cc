@@ -67,10 +67,14 @@ void SliceNumbers(Call& c) {
   for (int i = 0; i < rank; ++i) {
     const Cut& cut = cuts[static_cast<size_t>(i)];
     dims.push_back(cut.count);
-    all &= cut.begin == 0 && cut.step == 1 && cut.count == x.shape()[i];
+    const bool whole = cut.begin == 0 && cut.step == 1 && cut.count == x.shape()[i];
+    all &= whole;
     const int64_t last = cut.count ? cut.begin + (cut.count - 1) * cut.step : cut.begin;
     begin += Text(cut.begin) + ",";
-    end += (cut.count && cut.step < 0 ? (last == 0 ? std::string("None") : Text(last - 1)) : Text(cut.count ? last + 1 : cut.begin)) + ",";
+    if (whole || (cut.count && cut.step < 0 && last == 0))
+      end += "None,";  // also of other batches
+    else
+      end += Text(cut.count && cut.step < 0 ? last - 1 : cut.count ? last + 1 : cut.begin) + ",";
     step += Text(cut.count > 1 ? cut.step : cut.step < 0 ? static_cast<int64_t>(-1) : static_cast<int64_t>(1)) + ",";
   }
   if (all) return c.Out(x);

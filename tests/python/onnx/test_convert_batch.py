@@ -96,3 +96,24 @@ def test_numbers_that_depend_on_the_batch_are_refused(weights, words):
         model.convert()
     block, x = model.to_block(shapes={"x": (4, 6)}), floats(4, 6)
     np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), x / (4 * weights), rtol=1e-6)
+
+
+def test_rows_from_the_end():
+    """A slice goes over the whole batch, whatever its size."""
+    nodes = [h.make_node("Slice", ["x", "end", "far", "axis", "back"], ["y"])]
+    model = load(nodes, {"end": np.array([-1]), "far": np.array([-2**40]), "axis": np.array([1]), "back": np.array([-2])}, ("n", 5, 6))
+    alike(model, lambda n: floats(n, 5, 6))
+
+
+def test_inputs_that_nothing_reads():
+    """A block has all of the model's inputs, in their order."""
+    graph = h.make_graph([h.make_node("Relu", ["x"], ["y"])], "g",
+                         [h.make_tensor_value_info(k, T.FLOAT, ["n", 3]) for k in ("unread", "x")],
+                         [h.make_tensor_value_info("y", T.FLOAT, None)])
+    model = mx.onnx.load(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)]).SerializeToString())
+    x = floats(2, 3)
+    with pytest.warns(UserWarning, match="unread"):
+        block = model.to_block()
+    for _ in range(2):
+        np.testing.assert_array_equal(block(mx.nd.zeros((2, 3)), mx.nd.array(x)).asnumpy(), x.clip(0))
+        block.hybridize()

@@ -104,6 +104,20 @@ def while_body(*results):
                 [info("c2", BOOL, []), info("k2", INT, []), info("t"), *map(info, results)])
 
 
+@pytest.mark.parametrize("limit", [1, 7])
+def test_a_condition_that_counts(limit):
+    """As TensorFlow's loops end. There is no cut behind the loop, whose rows are as many as the
+    condition says, and shapes may follow from the number that counts."""
+    nodes = [node("Loop", ["", "yes", "zero", "x"], ["k", "last", "rows"], body=while_body("o")),
+             node("Slice", ["rows", "end", "far", "first"], ["y"]), node("Reshape", ["k", "flat"], ["size"]),
+             node("Expand", ["last", "wide"], ["z"]), node("ConstantOfShape", ["size"], ["zeros"])]
+    constants = {**CONSTANTS, "limit": np.int64(limit), "end": np.array([-1]), "far": np.array([2**40]), "first": np.array([0]),
+                 "flat": np.array([1]), "wide": np.array([2, 3])}
+    model = check(nodes, {"x": numbers(3)}, ["k", "rows", "y", "z", "zeros"], constants)
+    block = model.to_block()
+    np.testing.assert_allclose(block(mx.nd.array(numbers(3)))[1].asnumpy(), model.run({"x": numbers(3)})["rows"].asnumpy(), rtol=1e-6)
+
+
 @pytest.mark.parametrize("limit", [5, 0, 100])
 @pytest.mark.parametrize("most", ["ten", "endless", ""])
 def test_loop_that_its_body_ends(limit, most):

@@ -1,0 +1,192 @@
+// Mixtures of experts, and weights in numbers of 4 bits that a table gives.
+#include <functional>
+#include <limits>
+
+#include "onnx/convert/quantized.h"
+
+namespace mxnet {
+namespace onnx {
+
+namespace {
+
+struct Gate {
+  double alpha = 1, beta = 0, limit = std::numeric_limits<double>::infinity();
+  int64_t fusion = 0;  // of swiglu: whether both halves are one product, 1: by turns, 2: one behind the other
+  int kind = 0;        // relu, gelu, silu, identity, swiglu
+};
+
+Gate ReadGate(const Call& c) {
+  Gate g;
+  g.kind = OneOf(c, "activation_type", c.Attr("activation_type", "relu"), {"relu", "gelu", "silu", "identity", "swiglu"});
+  g.alpha = c.Attr("activation_alpha", 1.0f), g.beta = c.Attr("activation_beta", 0.0f);
+  g.limit = c.Attr("swiglu_limit", std::numeric_limits<float>::infinity());
+  g.fusion = c.Attr("swiglu_fusion", int64_t{0});
+  if (g.fusion < 0 || g.fusion > 2) c.Refuse("attribute swiglu_fusion is " + Text(g.fusion) + "; accepted are 0 to 2");
+  for (const char* name : {"use_sparse_mixer", "swiglu_limit_after_activation"})
+    if (c.Attr(name, int64_t{0}) != 0) c.Refuse("attribute " + std::string(name) + " is not 0; accepted is 0");
+  return g;
+}
+
+/* Shares of all experts in each token, (tokens, experts): 0 for those that are not among the k
+ * best. `of_chosen`: of a softmax of these
+ * alone. */
+Value Shares(const Call& c, const Value& router, const Value& weights, bool of_chosen) {
+  const int64_t k = c.Attr("k", int64_t{1}), experts = router.shape()[1];
+  if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
+  const bool normalize = c.Attr("normalize_routing_weights", int64_t{0}) != 0;
+  const Value chosen = c.Op("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "mask"}, {"dtype", DTypeName(router.dtype())}});
+  const auto soft = [&](const Value& x) { return c.Op("softmax", {x}, {{"axis", "-1"}}); };
+  const Value other = c.Scalar(-std::numeric_limits<double>::infinity(), router.dtype());
+  if (weights.kind == Value::kNone && (of_chosen || normalize))
+    return soft(Where(c, BinaryNumber(c, "not_equal", chosen, 0), router, other));
+  const Value shares = Mul(c, chosen, weights.kind == Value::kNone ? soft(router) : weights);
+  return normalize ? Div(c, shares, Sum(c, shares, {1}, true)) : shares;
+}
+
+/* The first product (and the third one, which may be none) with its activation. */
+Value Activate(const Call& c, const Gate& g, const Value& first, const Value& third) {
+  const bool fused = g.kind == 4 && third.kind == Value::kNone;
+  Value gate = first, line = third;
+  if (fused) {
+    const int64_t rows = first.shape()[0], size = first.shape()[1] / 2;
+    if (g.fusion == 0 || first.shape()[1] % 2) c.Refuse("swiglu needs swiglu_fusion 1 or 2, or weights fc3");
+    const Value pairs = c.Reshape(first, g.fusion == 1 ? Shape{rows, size, 2} : Shape{rows, 2, size});
+    const int axis = g.fusion == 1 ? 2 : 1;
+    gate = c.Reshape(SliceAxis(c, pairs, axis, 0, 1), Shape{rows, size});
+    line = c.Reshape(SliceAxis(c, pairs, axis, 1, 2), Shape{rows, size});
+  }
+  Value y;
+  switch (g.kind) {
+    case 0: y = c.Op("relu", {gate}); break;
+    case 1: y = c.Op("LeakyReLU", {gate}, {{"act_type", "gelu"}}); break;
+    case 2: y = Mul(c, gate, Sigmoid(c, gate)); break;
+    case 3: y = gate; break;
+    default: {
+      const bool bounded = g.limit < std::numeric_limits<double>::infinity();
+      if (bounded) gate = BinaryNumber(c, "minimum", gate, g.limit), line = Clip(c, line, -g.limit, g.limit);
+      y = Mul(c, gate, Sigmoid(c, g.alpha == 1 ? gate : MulNumber(c, gate, g.alpha)));
+      if (g.beta != 0) line = AddNumber(c, line, g.beta);
+    }
+  }
+  return line.kind == Value::kNone ? y : Mul(c, y, line);
+}
+
+/* What all experts give, by their shares. `layer`: product 1, 2 or 3 of an expert with data; none
+ * where there is no third one. All compute all tokens: which of them count, a call alone knows. */
+void Mix(Call& c, const Value& shares, const std::function<Value(int, int64_t, const Value&)>& layer) {
+  const Value& x = c.in(0);
+  CheckRank(c, 0, 2, 3);
+  const Gate gate = ReadGate(c);
+  const int64_t experts = shares.shape()[1], size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1);
+  if (size < 1 || tokens < 1 || shares.shape()[0] != tokens)
+    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
+  const Value data = c.Reshape(x, Shape{tokens, size});
+  Value sum;
+  for (int64_t e = 0; e < experts; ++e) {
+    const Value made = layer(2, e, Activate(c, gate, layer(1, e, data), layer(3, e, data)));
+    const Value part = Mul(c, made, SliceAxis(c, shares, 1, e, e + 1));
+    sum = e == 0 ? part : Add(c, sum, part);
+  }
+  c.Out(c.Reshape(sum, x.shape()));
+}
+
+/* Of one expert, without the first dimension. */
+Value OfExpert(const Call& c, const Value& all, int64_t e) {
+  return c.Reshape(SliceAxis(c, all, 0, e, e + 1), Shape(all.shape().dims() + 1, all.ndim() - 1));
+}
+
+}  // namespace
+
+void ConvertMoE(Call& c) {  // data, router, then weights and bias of three products
+  CheckRank(c, 1, 2, 2);
+  Mix(c, Shares(c, c.in(1), Value(), false), [&](int product, int64_t e, const Value& x) {
+    const int at = 2 * product;
+    if (!c.has(at)) return Value();
+    const Value w = OfExpert(c, c.in(at), e);
+    std::vector<Value> operands = {x, w};
+    if (c.has(at + 1)) operands.push_back(OfExpert(c, c.in(at + 1), e));
+    return c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[0])}, {"no_bias", Text(!c.has(at + 1))}, {"flatten", "False"}});
+  });
+}
+
+/* data, router, then weights, scales and bias of three products, zero points of them, shares */
+void ConvertQMoE(Call& c) {
+  CheckRank(c, 1, 2, 2);
+  const int64_t bits = c.Attr("expert_weight_bits", int64_t{4}), given = c.Attr("block_size", int64_t{0});
+  const bool in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;
+  OneOf(c, "quant_type", c.Attr("quant_type", "int"), {"int"});
+  if (c.Attr("weights_prepacked", int64_t{0}) > 0) c.Refuse("attribute weights_prepacked is not 0; accepted is 0");
+  for (const char* name : {"fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"})
+    if (c.Attr(name, bits) != bits)
+      c.Refuse("attribute " + std::string(name) + " is not " + Text(bits) + "; accepted is expert_weight_bits");
+  if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute expert_weight_bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  Mix(c, Shares(c, c.in(1), OptionalInput(c, 14), true), [&](int product, int64_t e, const Value& x) {
+    const int at = 3 * product - 1, zeros = 10 + product;
+    if (!c.has(at)) return Value();
+    const Value packed = OfExpert(c, c.in(at), e);
+    const int64_t n = packed.shape()[0], k = x.shape()[1], block = given > 0 ? given : k, blocks = k / block;
+    if (n < 1 || blocks * block != k || packed.size() * 8 != n * k * bits || c.in(at + 1).size() != c.in(at).shape()[0] * n * blocks)
+      c.Refuse("weights have shape " + Text(c.in(at).shape()) + ", scales " + Text(c.in(at + 1).shape()) + " for " + Text(k) + " numbers");
+    BlockForm f;
+    f.data = x, f.bits = bits, f.in_integers = in_integers;
+    f.numbers = c.Reshape(packed, Shape{n, blocks, block * bits / 8});
+    f.scale = c.Reshape(OfExpert(c, c.in(at + 1), e), Shape{n, blocks});
+    if (c.has(zeros)) {
+      const Value z = OfExpert(c, c.in(zeros), e);
+      f.zero = c.Reshape(given > 0 ? UnpackedNumbers(c, z, bits, n, blocks) : UnpackedNumbers(c, z, bits, 1, n), Shape{n, blocks});
+    }
+    if (c.has(at + 2)) f.bias = OfExpert(c, c.in(at + 2), e);
+    return BlockLayer(c, f);
+  });
+}
+
+namespace {
+
+// What the 16 numbers of bitsandbytes' types stand for.
+constexpr double kFp4[] = {0,    0.0052083333,  0.66666667,  1,  0.33333333,  0.5,  0.16666667,  0.25,
+                           -0.0, -0.0052083333, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25};
+constexpr double kNf4[] = {-1.0,
+                           -0.6961928009986877,
+                           -0.5250730514526367,
+                           -0.39491748809814453,
+                           -0.28444138169288635,
+                           -0.18477343022823334,
+                           -0.09105003625154495,
+                           0.0,
+                           0.07958029955625534,
+                           0.16093020141124725,
+                           0.24611230194568634,
+                           0.33791524171829224,
+                           0.44070982933044434,
+                           0.5626170039176941,
+                           0.7229568362236023,
+                           1.0};
+
+}  // namespace
+
+void ConvertMatMulBnb4(Call& c) {  // A, B (two numbers in a byte, the high one first), the largest value of each block
+  const Value& a = c.in(0);
+  const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), block = c.Attr("block_size", int64_t{0});
+  const int64_t type = c.Attr("quant_type", int64_t{0});
+  const bool across = c.Attr("transB", int64_t{1}) != 0;
+  c.Ignore("training_mode");
+  CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
+  if (type != 0 && type != 1) c.Refuse("attribute quant_type is " + Text(type) + "; accepted are 0 and 1");
+  const int64_t count = n * k, blocks = (count + block - 1) / block;
+  if (c.in(1).size() != (count + 1) / 2 || c.in(2).size() != blocks || a.ndim() < 1 || a.shape()[a.ndim() - 1] != (across ? k : n))
+    c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", the largest values " +
+             Text(c.in(2).shape()));
+  std::vector<double> table(type == 1 ? kNf4 : kFp4, (type == 1 ? kNf4 : kFp4) + 16), pairs;
+  for (double high : table)
+    for (double low : table) pairs.push_back(high), pairs.push_back(low);
+  const Value numbers = Take(c, FloatsLike(c, pairs, {256, 2}, kFloat32), c.Reshape(c.in(1), Shape{c.in(1).size()}), 0);
+  Value flat = c.Reshape(numbers, Shape{2 * c.in(1).size()});
+  flat = blocks * block >= flat.size() ? Pad(c, flat, {0}, {blocks * block - flat.size()}, 0) : SliceAxis(c, flat, 0, 0, blocks * block);
+  const Value scaled = Mul(c, c.Reshape(flat, Shape{blocks, block}), c.Cast(c.Reshape(c.in(2), Shape{blocks, 1}), kFloat32));
+  const Value rows = c.Reshape(SliceAxis(c, c.Reshape(scaled, Shape{blocks * block}), 0, 0, count), Shape{n, k});
+  const Value weight = c.Cast(across ? rows : c.Transpose(rows, {1, 0}), a.dtype());
+  c.Out(c.Op("FullyConnected", {a, weight}, {{"num_hidden", Text(across ? n : k)}, {"no_bias", "True"}, {"flatten", "False"}}));
+}
+
+}  // namespace onnx
+}  // namespace mxnet
