@@ -104,7 +104,56 @@ class Quantizer {
   void Choose() {
     for (const NodePtr& n : order_)
       if (!n->is_variable() && MayQuantize(n)) chosen_.insert(n.get());
-    if (!r_.smart) return;
+    if (r_.smart) ChooseBetweenLayers();
+    if (r_.merge) LeaveMovesOfFloats(), LeaveBetweenFloats();
+  }
+
+  /* Floats are moved before they become integers, for then what makes them may take the moves in,
+   * as attention does with its heads. */
+  void LeaveMovesOfFloats() {
+    for (const NodePtr& n : order_) {
+      const Role role = RoleOf(*n);
+      if ((role != Role::kReshape && role != Role::kTranspose) || !chosen_.count(n.get())) continue;
+      const Node& from = *n->inputs[0].node;
+      if (from.is_variable() ? !r_.offline.count(from.name) : !chosen_.count(&from)) chosen_.erase(n.get());
+    }
+  }
+
+  /* Nodes that are no layers, whose inputs are floats and whose readers want floats, stay, whole
+   * groups of them as well: integers would be made for them alone. A layer's sums are as good as
+   * floats, where no other node wants them in 8 bits. */
+  void LeaveBetweenFloats() {
+    std::unordered_set<const Node*> staying;
+    for (const Node* n : chosen_)
+      if (!IsLayer(*n)) staying.insert(n);
+    const auto wants_floats = [&](const Node* reader) { return !reader || !chosen_.count(reader) || staying.count(reader); };
+    const auto read_as_floats = [&](const Node& n) {
+      for (int i = 0; i < n.num_outputs(); ++i) {
+        const auto readers = readers_.find({&n, static_cast<uint32_t>(i)});
+        if (readers != readers_.end() && !std::all_of(readers->second.begin(), readers->second.end(), wants_floats)) return false;
+      }
+      return true;
+    };
+    const auto has_floats = [&](const Node& n) {
+      const auto* form = QuantizedFormOf(n);
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        const Node& from = *n.inputs[i].node;
+        const bool kept = form && std::count(form->kept.begin(), form->kept.end(), static_cast<int>(i));
+        if (kept || staying.count(&from)) continue;
+        if (from.is_variable() ? r_.offline.count(from.name) > 0 : chosen_.count(&from) && !(IsLayer(from) && read_as_floats(from)))
+          return false;
+      }
+      return true;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const NodePtr& n : order_)
+        if (staying.count(n.get()) && !(read_as_floats(*n) && has_floats(*n))) staying.erase(n.get()), changed = true;
+    }
+    for (const Node* n : staying) chosen_.erase(n);
+  }
+
+  void ChooseBetweenLayers() {
     std::unordered_set<const Node*> after, before;  // a layer, by way of chosen nodes
     for (const NodePtr& n : order_)
       for (const NodeEntry& e : n->inputs)

@@ -21,7 +21,8 @@ struct QuantizeRequest {
    * with nothing but such nodes on the way. */
   bool smart = false;
   /* A relu is one step with what it follows: the range is that of the relu's result. What nodes in
-   * float32 alone read comes from 32-bit integers. */
+   * float32 alone read comes from 32-bit integers. Nodes that are not layers stay where what they
+   * read comes in float32 and what reads them wants that, and those that move floats. */
   bool merge = false;
   /* With merge: ranges will be set. Then a clip from 0 to a number behind a layer is a relu, for
    * the range ends where the clip does. */

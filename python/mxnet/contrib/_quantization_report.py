@@ -4,12 +4,13 @@ from collections import namedtuple
 __all__ = ["LayerForm", "QuantizationReport"]
 
 LayerForm = namedtuple("LayerForm", "name operator form why")
+_NAMED = 3   # of the nodes that a line of the text is about
 
 
 class QuantizationReport(list):
     """A row for each node of the network in float32, in the order in which they run: its `name` and
     `operator`, its `form`, and `why` it has that form where it is not an integer one. As text it is
-    a table of those in float32, and how many there are of each form.
+    how many there are of each form, and a line for those in float32 of one operator and reason.
 
     The forms are 'integers', 'merged' (into a layer before it, as BatchNorm is) and 'float32'.
 
@@ -33,9 +34,14 @@ class QuantizationReport(list):
     def __str__(self):
         counts = {form: sum(row.form == form for row in self) for form in ("integers", "merged", "float32")}
         lines = [f"{counts['integers']} nodes in integers, {counts['merged']} merged into others, {counts['float32']} in float32"]
-        floats = [row for row in self if row.form == "float32"]
-        width = max((len(row.name) for row in floats), default=0)
-        return "\n".join(lines + [f"  {row.name:{width}}  {row.operator}: {row.why}" for row in floats])
+        alike = {}
+        for row in self:
+            if row.form == "float32":
+                alike.setdefault((row.operator, row.why), []).append(row.name)
+        for (operator, why), names in alike.items():
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            lines.append(f"  {operator}: {why} ({', '.join(names[:_NAMED])}{more})")
+        return "\n".join(lines)
 
 
 def report_of(original, folded, quantized, asked):
@@ -43,8 +49,8 @@ def report_of(original, folded, quantized, asked):
 
     `original`: the graph in float32, and `folded` what parameters were folded into. `quantized`:
     what was made of it. `asked`: the "layers" and "parts" of names that are to stay, and which
-    nodes would become integers "without smart" choice, and "without exclusions" of operators
-    either.
+    nodes would become integers "without smart" choice, "without exclusions" of operators either,
+    and "without floats" around them.
     """
     made = {node.name for node in quantized.nodes()}
     kept = {node.name for node in folded.nodes()}
@@ -59,6 +65,8 @@ def report_of(original, folded, quantized, asked):
             return "quantize_mode 'smart': it does not lie between two layers in integers"
         if node.name in asked["without exclusions"]:
             return f"exclude_operators has {node.op}"
+        if node.name in asked["without floats"]:
+            return "what it reads and what reads it are floats, or it moves floats"
         return f"{node.op} has no form on integers, or none for its parameters and readers"
 
     rows = QuantizationReport()

@@ -490,11 +490,12 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     ask = dict(excluded_symbols=excluded, excluded_operators=operators, quantized_dtype=quantized_dtype, quantize_mode=quantize_mode)
     shapes = {name: array.shape for name, array in zip(inputs, arrays)}
     sym, arg_params, aux_params, qsym, wanted = _merged(given, arg_params, aux_params, shapes, ask, mode != "none", logger)
-    def becomes_integers(**other):
-        made, _ = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=True, calibrated=mode != "none", **{**ask, **other})
+    def becomes_integers(merge=True, **other):
+        made, _ = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=merge, calibrated=mode != "none", **{**ask, **other})
         return {n.name[len("quantized_"):] for n in made.nodes() if n.name.startswith("quantized_")}
     asked = {"layers": layers, "parts": parts, "without smart": becomes_integers(quantize_mode="full"),
-             "without exclusions": becomes_integers(quantize_mode="full", excluded_operators=[])}
+             "without exclusions": becomes_integers(quantize_mode="full", excluded_operators=[]),
+             "without floats": becomes_integers(merge=False, quantize_mode="full")}
     report = report_of(given, sym, qsym, asked)
     if logger:
         logger.info("%s", report)

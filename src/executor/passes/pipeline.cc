@@ -41,15 +41,16 @@ std::set<std::string> NamesIn(const char* variable, const std::string& text, boo
 bool Always(const PassContext&) { return true; }
 bool InInference(const PassContext& c) { return c.inference(); }
 bool WithBackward(const PassContext& c) { return c.has_backward; }
+bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu(); }
 bool OneDnn() { return Env::Get().onednn_enabled; }
-bool OneDnnInference(const PassContext& c) { return c.inference() && c.on_cpu() && OneDnn(); }
+bool OneDnnInference(const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }
 // Fused layers are oneDNN's on the CPU; on a GPU they are always there.
 bool FusedLayers(const PassContext& c) { return c.inference() && (!c.on_cpu() || OneDnn()); }
 bool CommonExpressionsWanted(const PassContext&) { return Env::Get().eliminate_common_expr; }
 bool PointwiseWanted(const PassContext&) { return Env::Get().use_fusion; }
 bool LayoutsWanted(const PassContext& c) { return LayoutsMayChange() && (!c.on_cpu() || OneDnn()); }
 bool MicroBatchesWanted(const PassContext& c) {
-  return c.inference() && c.on_cpu() && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0;
+  return InferenceOnCpu(c) && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0;
 }
 
 }  // namespace
@@ -106,9 +107,9 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense,
        Stage::kLate, Results::kWanted},
       {"fuse_quantized",
-       "Inference: the step back to 8 bits, a sum and a relu behind a layer on 8-bit integers become part of it, where calibration has "
-       "found the range.",
-       OneDnnInference, FuseQuantized, Stage::kLate, Results::kWanted},
+       "Inference: the step back to 8 bits, where calibration has found the range, or to floats, a sum and a relu behind a layer on "
+       "8-bit integers become part of it.",
+       InferenceOnCpu, FuseQuantized, Stage::kLate, Results::kWanted},
       {"fuse_pointwise",
        "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "
        "On a GPU they become one kernel.",

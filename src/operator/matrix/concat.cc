@@ -113,30 +113,15 @@ bool JoinShape(const Attrs& attrs, int dim, ShapeVector* parts, Shape* whole) {
   return whole->known();
 }
 
-// In memory order: how many rows there are before `axis`, and the bytes behind one index of it.
-struct Extents {
-  int64_t rows, inner;
-  Extents(const TBlob& b, int axis) {
-    const int ndim = b.shape.ndim();
-    rows = b.shape.Prod(0, axis);
-    inner = b.shape.Prod(axis + 1, ndim);
-    if (b.layout == Layout::kChannelsLast && ndim > 2) {  // batch, spatial dimensions, channels
-      rows = axis == 0 ? 1 : axis == 1 ? b.shape[0] * b.shape.Prod(2, ndim) : b.shape[0] * b.shape.Prod(2, axis);
-      inner = axis == 0 ? b.shape.Prod(1, ndim) : axis == 1 ? 1 : b.shape.Prod(axis + 1, ndim) * b.shape[1];
-    }
-    inner *= static_cast<int64_t>(DTypeSize(b.dtype));
-  }
-};
-
 void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, int axis) {
-  const Extents extents(whole, axis);
+  const RowsAlongAxis extents(whole, axis);
   JoinPieces(run, parts, whole.data<char>(), extents.rows, [&](int i) { return parts[i].shape[axis] * extents.inner; });
 }
 
 // `entries(i)`: entries of the axis in part i.
 template <typename F>
 void Divide(const RunContext& run, const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
-  const Extents extents(whole, axis);
+  const RowsAlongAxis extents(whole, axis);
   const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   const char* from = whole.data<char>();
   for (int i = 0; i < parts.size(); ++i) {

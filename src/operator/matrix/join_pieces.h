@@ -6,9 +6,25 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/dtype.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
+
+/* In memory order: how many rows there are before `axis`, and the bytes behind one index of it. */
+struct RowsAlongAxis {
+  int64_t rows, inner;
+  RowsAlongAxis(const TBlob& b, int axis) {
+    const int ndim = b.shape.ndim();
+    rows = b.shape.Prod(0, axis);
+    inner = b.shape.Prod(axis + 1, ndim);
+    if (b.layout == Layout::kChannelsLast && ndim > 2) {  // batch, spatial dimensions, channels
+      rows = axis == 0 ? 1 : axis == 1 ? b.shape[0] * b.shape.Prod(2, ndim) : b.shape[0] * b.shape.Prod(2, axis);
+      inner = axis == 0 ? b.shape.Prod(1, ndim) : axis == 1 ? 1 : b.shape.Prod(axis + 1, ndim) * b.shape[1];
+    }
+    inner *= static_cast<int64_t>(DTypeSize(b.dtype));
+  }
+};
 
 /* `to` has piece 0 of all parts, then piece 1 of all. Part i has `rows` pieces of width(i) bytes. A
  * template, since a list of the widths would cost a small call 7 % of its time. */

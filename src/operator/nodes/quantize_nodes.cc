@@ -22,8 +22,8 @@ NodePtr Requantize(const std::vector<NodeEntry>& sums, const std::string& out_ty
 NodePtr ReluOfIntegers(const std::vector<NodeEntry>& integers, const std::string& name) {
   return MakeNode("_contrib_quantized_act", integers, {{"act_type", "relu"}}, name);
 }
+constexpr double kSteps = 2147483647;  // of 32 bits, from 0 to the maximum
 NodeEntry DequantizeSums(const std::vector<NodeEntry>& sums, const std::string& name) {
-  constexpr double kSteps = 2147483647;  // of 32 bits, from 0 to the maximum
   const NodeEntry numbers = MakeOp("Cast", {sums[0]}, {{"dtype", "float32"}}, name + "_numbers");
   const NodeEntry step = MakeOp("_mul_scalar", {sums[2]}, {{"scalar", ExactText(1 / kSteps)}}, name + "_step");
   return MakeOp("broadcast_mul", {numbers, step}, {}, name);
@@ -46,6 +46,14 @@ std::optional<KnownRange> RangeOf(const Node& node) {
   const std::string dtype = type == dict.end() ? "int8" : type->second;
   range.is_unsigned = dtype == "uint8" || (dtype == "auto" && range.low >= 0);
   return range;
+}
+std::optional<NodeEntry> DequantizedSums(const Node& node) {
+  if (!Is(node, "broadcast_mul")) return std::nullopt;
+  const Node &numbers = *node.inputs[0].node, &step = *node.inputs[1].node;
+  if (!Is(numbers, "Cast") || !Is(step, "_mul_scalar") || step.attrs->dict.at("scalar") != ExactText(1 / kSteps)) return std::nullopt;
+  const NodeEntry &sums = numbers.inputs[0], &largest = step.inputs[0];
+  if (sums.node != largest.node || sums.index != 0 || largest.index != 2) return std::nullopt;
+  return sums;
 }
 bool Requantizes(const Node& node) { return Is(node, "_contrib_requantize"); }
 bool SumsIntegers(const Node& node) { return Is(node, "_contrib_quantized_elemwise_add") && !node.attrs->dict.count("min_calib_range"); }

@@ -41,6 +41,8 @@ struct KnownRange {
 std::optional<KnownRange> RangeOf(const Node& node);
 /* Is it made by Requantize? */
 bool Requantizes(const Node& node);
+/* The sums that a node which DequantizeSums made reads; nothing: it is another node. */
+std::optional<NodeEntry> DequantizedSums(const Node& node);
 /* The sum of two arrays of integers, as 32-bit integers. */
 bool SumsIntegers(const Node& node);
 /* max(x, 0) of integers. */

@@ -4,6 +4,7 @@
 #include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/batch_norm.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/dtypes.h"
@@ -249,6 +250,8 @@ const char kPairText[] =
       .set_dtypes(dtypes::kBytes)
       .set_trait(TakesCalibratedRange{})
       .set_trait(NeedsRequantize{[](const Attrs& a) { return !a.get<QuantizedAddParam>().given(); }})
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
       .set_kernel([](KernelArgs& a) { OnHost(a, AddKernel); });
   Op::Register("_contrib_quantized_elemwise_mul")
       .describe(
@@ -274,6 +277,8 @@ const char kPairText[] =
         const auto& p = a.get<QuantizedMulParam>();
         return !p.given() && !p.enable_float_output;
       }})
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
       .set_kernel([](KernelArgs& a) { OnHost(a, MulKernel); });
   Op::Register("_contrib_quantized_batch_norm")
       .describe(

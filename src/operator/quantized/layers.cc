@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/dense/fully_connected.h"
@@ -181,12 +182,11 @@ void AddOutputSize(Op* op) {
   };
 }
 
-/* Means of windows, as float32 of a sum that is exact, rounded. */
-void AveragesOnHost(KernelArgs& args) {
-  const TBlob &x = args.in[0], &out = args.out[0];
+/* Means of windows, as float32 of a sum that is exact, rounded. `x` and `out`: some examples. */
+void AveragesOf(KernelArgs& args, const TBlob& x, const TBlob& out, float* room) {
   TBlob wide_in = x, wide_out = out;
   wide_in.dtype = wide_out.dtype = kFloat32;
-  wide_in.dptr = nn::Workspace<float>(args, x.Size()), wide_out.dptr = nn::Workspace<float>(args, out.Size());
+  wide_in.dptr = room, wide_out.dptr = room + x.Size();
   ParallelFor(x.Size(), 65536, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(BytesToFloats)(x.data<char>() + b, x.dtype == kUint8, 0, 1, e - b, wide_in.data<float>() + b);
   });
@@ -196,6 +196,21 @@ void AveragesOnHost(KernelArgs& args) {
   ParallelFor(out.Size(), 65536, [&](int64_t b, int64_t e) {
     MXNET_CPU_CALL(ToBytes)(wide_out.data<float>() + b, 1, 0, LimitsOf(out.dtype), e - b, out.data<char>() + b);
   });
+}
+
+/* As many examples at a time as have floats that a cache holds. */
+void AveragesOnHost(KernelArgs& args) {
+  constexpr int64_t kTogether = 1 << 19;  // floats
+  const TBlob &x = args.in[0], &out = args.out[0];
+  const int64_t batch = x.shape[0], example = (x.Size() + out.Size()) / batch;
+  const int64_t most = std::min(batch, std::max<int64_t>(1, kTogether / std::max<int64_t>(1, example)));
+  float* room = nn::Workspace<float>(args, most * example);
+  for (int64_t at = 0; at < batch; at += most) {
+    TBlob from = x, to = out;
+    from.shape[0] = to.shape[0] = std::min(most, batch - at);
+    from.dptr = x.data<char>() + x.Size() / batch * at, to.dptr = out.data<char>() + out.Size() / batch * at;
+    AveragesOf(args, from, to, room);
+  }
 }
 
 /* Maxima of images channels last: first of the rows of a window, then of their places. False: not
@@ -211,6 +226,7 @@ bool MaximaOfRows(KernelArgs& args) {
   const int64_t places = (columns - 1) * across + p.kernel[1];  // that windows see, what lies beside the image among them
   const int64_t inside = std::max<int64_t>(0, std::min(width, places - left));
   const bool is_unsigned = out.dtype == kUint8;
+  Ran("maxima of rows");
   ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, places * channels)), [&](int64_t b, int64_t e) {
     std::vector<char> line(static_cast<size_t>(places * channels));
     for (int64_t i = b; i < e; ++i) {

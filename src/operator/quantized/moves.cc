@@ -2,8 +2,12 @@
 // no more than by rounding.
 #include <cstring>
 
+#include "base/ran.h"
+#include "operator/matrix/axes.h"
 #include "operator/matrix/concat.h"
+#include "operator/matrix/join_pieces.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/dtypes.h"
@@ -51,6 +55,7 @@ bool ReluShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void ReluKernel(KernelArgs& args) {
   const TBlob &x = args.in[0], &out = args.out[0];
+  Ran("vector loop");
   if (Wanted(args, 0))
     ParallelFor(x.Size(), 65536, [&](int64_t b, int64_t e) {
       const int8_t* from = static_cast<const int8_t*>(x.dptr);
@@ -94,6 +99,29 @@ bool ConcatType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   return std::count(in->begin(), in->begin() + n, static_cast<int>(kDTypeUnknown)) == 0;
 }
 
+/* Where an array stands among rows that are `pitch` bytes apart. */
+struct PlaceInRows {
+  int8_t* to;
+  int64_t rows, width, pitch;
+};
+
+/* The array in another range. */
+void Rescale(const TBlob& part, float scale, ByteLimits limits, const PlaceInRows& place) {
+  constexpr int64_t kLong = 4096;
+  const int64_t width = place.width;
+  const auto rescale = [&](int64_t row, int64_t at, int64_t n) {
+    MXNET_CPU_CALL(BytesToBytes)
+    (part.data<char>() + row * width + at, part.dtype == kUint8, scale, 0, limits, n, place.to + row * place.pitch + at);
+  };
+  if (width >= kLong) {
+    for (int64_t row = 0; row < place.rows; ++row) ParallelFor(width, 65536, [&](int64_t b, int64_t e) { rescale(row, b, e - b); });
+    return;
+  }
+  ParallelFor(place.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, width)), [&](int64_t b, int64_t e) {
+    for (int64_t row = b; row < e; ++row) rescale(row, 0, width);
+  });
+}
+
 void ConcatKernel(KernelArgs& args) {
   const int n = Arrays(*args.attrs);
   const TBlob& out = args.out[0];
@@ -102,31 +130,32 @@ void ConcatKernel(KernelArgs& args) {
     low = std::min(low, *args.in[n + 2 * i].data<float>());
     high = std::max(high, *args.in[n + 2 * i + 1].data<float>());
   }
-  const float steps = StepsOf(Levels(out.dtype), LargestOf(low, high));
-  std::vector<TBlob> parts(args.in.begin(), args.in.begin() + n);
-  for (int i = 0; i < n && Wanted(args, 0); ++i) {
-    TBlob& part = parts[i];
-    const float largest = LargestIn(args.in[n + 2 * i], args.in[n + 2 * i + 1]);
-    if (part.dtype == out.dtype && largest == LargestOf(low, high)) continue;
-    int8_t* made = nn::Workspace<int8_t>(args, part.Size());
-    const float scale = largest / Levels(part.dtype) * steps;
-    ParallelFor(part.Size(), 65536, [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(BytesToBytes)(part.data<char>() + b, part.dtype == kUint8, scale, 0, LimitsOf(out.dtype), e - b, made + b);
-    });
-    part.dptr = made, part.dtype = out.dtype;
-  }
-  KernelArgs call = args;
-  call.in = parts;
-  RunAs(call, "Concat", n);
   StoreRange(args, low, high);
+  if (!Wanted(args, 0) || out.Size() == 0) return;
+  Ran("vector loop");
+  const float steps = StepsOf(Levels(out.dtype), LargestOf(low, high));
+  const int axis = CheckedAxis(*args.attrs, args.param<ConcatParam>().dim, out.shape.ndim());
+  const RowsAlongAxis extents(out, axis);
+  int8_t* to = static_cast<int8_t*>(out.dptr);
+  for (int i = 0; i < n; ++i) {
+    const TBlob& part = args.in[i];
+    const PlaceInRows place{to, extents.rows, part.shape[axis] * extents.inner, out.shape[axis] * extents.inner};
+    const float largest = LargestIn(args.in[n + 2 * i], args.in[n + 2 * i + 1]);
+    if (part.dtype == out.dtype && largest == LargestOf(low, high))
+      CopyRows(args.run, part.dptr, place.width, place.to, place.pitch, place.width, place.rows);
+    else
+      Rescale(part, largest / Levels(part.dtype) * steps, LimitsOf(out.dtype), place);
+    to += place.width;
+  }
 }
 
 [[maybe_unused]] const bool registered = [] {
   MoveRecord("_contrib_quantized_flatten", "Flatten", "Flatten of 8-bit integers: a matrix with one row per entry of the first dimension.",
              dtypes::kAll)
+      .set_inplace({{0, 0}})
       .alias("_npx_quantized_flatten");
-  MoveRecord("_contrib_quantized_reshape", "Reshape", "Reshape of 8-bit integers.").alias("quantized_reshape");
-  MoveRecord("_npx_quantized_reshape", "_npx_reshape", "npx.reshape of 8-bit integers.");
+  MoveRecord("_contrib_quantized_reshape", "Reshape", "Reshape of 8-bit integers.").set_inplace({{0, 0}}).alias("quantized_reshape");
+  MoveRecord("_npx_quantized_reshape", "_npx_reshape", "npx.reshape of 8-bit integers.").set_inplace({{0, 0}});
   MoveRecord("_contrib_quantized_transpose", "transpose", "transpose of 8-bit integers.").alias("quantized_transpose");
   MoveRecord("_npx_quantized_transpose", "transpose", "transpose of 8-bit integers.");
   Op::Register("_contrib_quantized_act")
@@ -140,6 +169,8 @@ void ConcatKernel(KernelArgs& args) {
       .set_infer_shape(ReluShape)
       .set_infer_type(TypeOfData(dtypes::kBytes))
       .set_dtypes(dtypes::kBytes)
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
       .set_kernel([](KernelArgs& a) { OnHost(a, ReluKernel); });
   Op::Register("_contrib_quantized_embedding")
       .describe(
@@ -169,6 +200,8 @@ void ConcatKernel(KernelArgs& args) {
       .set_infer_shape(ShapesOf("Concat", Arrays))
       .set_infer_type(ConcatType)
       .set_dtypes(dtypes::kBytes)
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
       .set_kernel([](KernelArgs& a) { OnHost(a, ConcatKernel); });
   return true;
 }();

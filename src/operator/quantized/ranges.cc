@@ -5,6 +5,7 @@
 
 #include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/dtypes.h"
@@ -276,6 +277,8 @@ MXNET_REGISTER_OP(_contrib_quantize_v2)
     .set_infer_type(QuantizeV2Type)
     .set_dtypes(dtypes::kBytes | dtypes::Set{kFloat32})
     .set_trait(TakesCalibratedRange{})
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_trait(graph_ops::ByteImages{})
     .set_kernel([](KernelArgs& a) { OnHost(a, QuantizeV2Kernel); });
 
 MXNET_REGISTER_OP(_contrib_quantize_asym)
@@ -303,6 +306,8 @@ MXNET_REGISTER_OP(_contrib_dequantize)
     .set_infer_shape(DataShape)
     .set_infer_type(DequantizeType)
     .set_dtypes(dtypes::kBytes)
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_trait(graph_ops::ByteImages{})
     .set_kernel([](KernelArgs& a) { OnHost(a, DequantizeKernel); });
 
 MXNET_REGISTER_OP(_contrib_requantize)

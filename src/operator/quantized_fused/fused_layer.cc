@@ -25,6 +25,8 @@ bool (*g_fused_layer)(KernelArgs& args, const LayerCall& call) = nullptr;
 
 namespace {
 
+constexpr int kWeight = 1;  // input
+
 struct LayerKind {
   const char *layer, *fused;
 };
@@ -45,7 +47,7 @@ constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kRelu[] = "with
 
 std::string RangeText(const ByteRange& r) { return DTypeName(r.dtype) + std::string(" ") + ExactText(r.low) + " " + ExactText(r.high); }
 
-/* Of a parameter that RangeText wrote; false: there is none. */
+/* Of a parameter that RangeText wrote; false: there is none. A range of floats has no ends. */
 bool TakeRange(const char* op, AttrDict* dict, const char* key, ByteRange* range) {
   const auto it = dict->find(key);
   if (it == dict->end()) return false;
@@ -53,9 +55,9 @@ bool TakeRange(const char* op, AttrDict* dict, const char* key, ByteRange* range
   double low = 0, high = 0;
   const bool read = std::sscanf(it->second.c_str(), "%7s %lf %lf", dtype, &low, &high) == 3;
   const std::string name = dtype;
-  MXNET_CHECK_KIND(read && (name == "int8" || name == "uint8"), Value)
-      << "[" << op << "] " << key << " is '" << it->second << "'; accepted: int8 or uint8, and two numbers";
-  *range = {name == "uint8" ? int{kUint8} : int{kInt8}, static_cast<float>(low), static_cast<float>(high)};
+  MXNET_CHECK_KIND(read && (name == "int8" || name == "uint8" || name == "float32"), Value)
+      << "[" << op << "] " << key << " is '" << it->second << "'; accepted: int8, uint8 or float32, and two numbers";
+  *range = {name == "uint8" ? int{kUint8} : name == "int8" ? int{kInt8} : int{kFloat32}, static_cast<float>(low), static_cast<float>(high)};
   dict->erase(it);
   return true;
 }
@@ -67,6 +69,9 @@ std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
       << "[" << kind.fused << "] " << kOut << " is not given; it is needed";
   p->form.add = TakeRange(kind.fused, &rest, kAddend, &p->form.addend);
   p->form.relu = rest.erase(kRelu) > 0;
+  MXNET_CHECK_KIND(!p->form.add || IsBytes(p->form.addend.dtype) == IsBytes(p->form.out.dtype), Value)
+      << "[" << kind.fused << "] " << kAddend << " is of " << DTypeName(p->form.addend.dtype) << ", " << kOut << " of "
+      << DTypeName(p->form.out.dtype) << "; accepted: both of 8 bits, or both of float32";
   p->layer = MakeAttrs(Op::Get(kind.layer), std::move(rest));
   return p;
 }
@@ -97,7 +102,7 @@ bool InferType(const Attrs& attrs, const InferSwitches& switches, std::vector<in
 
 // ---- computing
 
-float StepOf(const ByteRange& r) { return LargestOf(r.low, r.high) / WholeLevels(r.dtype); }
+float StepOf(const ByteRange& r) { return IsBytes(r.dtype) ? LargestOf(r.low, r.high) / WholeLevels(r.dtype) : 1; }
 
 /* What LayerCall wants to know of the ranges. */
 void ReadRanges(KernelArgs& args, LayerCall* call) {
@@ -139,8 +144,32 @@ TBlob Plain(KernelArgs& args, const TBlob& b) {
   return plain;
 }
 
+/* What becomes of the layer's sums. `other`: the addend, or null. */
+void FinishAll(const LayerCall& call, const int32_t* sums, const TBlob* other, int64_t n, char* to) {
+  const bool is_unsigned = call.dst_type == kUint8, steps = IsBytes(call.dst_type);
+  const auto addend = [&](int64_t i) {
+    if (other->dtype == kFloat32) return other->data<float>()[i];
+    return static_cast<float>(other->dtype == kUint8 ? int{other->data<uint8_t>()[i]} : int{other->data<int8_t>()[i]});
+  };
+  ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      float y = static_cast<float>(sums[i]) * call.scale;
+      if (other) y += call.addend_step * addend(i);
+      if (call.relu) y = std::max(y, 0.0f);
+      if (!steps) {
+        reinterpret_cast<float*>(to)[i] = y;
+        continue;
+      }
+      y = std::nearbyint(y * StepsOf(1, call.dst_step));
+      to[i] = static_cast<char>(is_unsigned ? static_cast<int>(std::min(255.0f, std::max(0.0f, y)))
+                                            : static_cast<int>(std::min(127.0f, std::max(-128.0f, y))));
+    }
+  });
+}
+
 /* By the layer's own kernel, and a pass over its sums. */
 void RunReference(KernelArgs& args, const LayerCall& call, const TBlob* addend) {
+  args.NeedWeights(args.in[kWeight].dptr);
   const auto& p = P(*args.attrs);
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
@@ -158,23 +187,10 @@ void RunReference(KernelArgs& args, const LayerCall& call, const TBlob* addend) 
   own.in = in, own.out = results, own.req = req;
   own.state = nullptr;
   (*p.layer->op->KernelFor(DeviceType::kCPU))(own);
-  const int32_t* sums = results[0].data<int32_t>();
   const TBlob other = addend ? Plain(args, *addend) : out;
-  char* to = IsLast(out) ? static_cast<char*>(args.workspace(static_cast<size_t>(n))) : out.data<char>();
-  const bool is_unsigned = out.dtype == kUint8;
-  ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
-    for (int64_t i = b; i < e; ++i) {
-      float y = static_cast<float>(sums[i]) * call.scale;
-      if (addend)
-        y += call.addend_step *
-             (other.dtype == kUint8 ? static_cast<float>(other.data<uint8_t>()[i]) : static_cast<float>(other.data<int8_t>()[i]));
-      if (call.relu) y = std::max(y, 0.0f);
-      y = std::nearbyint(y * StepsOf(1, call.dst_step));
-      to[i] = static_cast<char>(is_unsigned ? static_cast<int>(std::min(255.0f, std::max(0.0f, y)))
-                                            : static_cast<int>(std::min(127.0f, std::max(-128.0f, y))));
-    }
-  });
-  if (IsLast(out)) Reorder(to, false, out.dptr, out.shape, 1);
+  char* to = IsLast(out) ? static_cast<char*>(args.workspace(out.Bytes())) : out.data<char>();
+  FinishAll(call, results[0].data<int32_t>(), addend ? &other : nullptr, n, to);
+  if (IsLast(out)) Reorder(to, false, out.dptr, out.shape, DTypeSize(out.dtype));
 }
 
 /* The geometry, and where everything lies. */
@@ -198,7 +214,7 @@ void Forward(KernelArgs& args) {
   const auto& p = P(*args.attrs);
   const ByteRange& range = p.form.out;
   const float largest = LargestOf(range.low, range.high);
-  StoreRange(args, range.dtype == kInt8 ? -largest : range.low, range.dtype == kInt8 ? largest : range.high);
+  StoreRange(args, range.dtype == kUint8 ? range.low : -largest, range.dtype == kUint8 ? range.high : largest);
   if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
   LayerCall call;
   call.src_type = args.in[0].dtype, call.dst_type = args.out[0].dtype, call.addend_type = p.form.addend.dtype;
@@ -216,7 +232,7 @@ void Forward(KernelArgs& args) {
     call.accumulate = false;
   }
   const bool alike = !addend || IsLast(*addend) == IsLast(args.out[0]);
-  if (usable && alike && PackedLayer(args, {call, 1, {}, addend ? addend->dptr : nullptr})) return;
+  if (usable && alike && PackedLayer(args, {call, kWeight, {}, addend ? addend->dptr : nullptr})) return;
   RunReference(args, call, addend);
 }
 
@@ -224,7 +240,9 @@ Op& Register(const LayerKind& kind) {
   const LayerKind* own = &kind;
   Op& op = Op::Register(kind.fused);
   op.parse = [own](const AttrDict& dict) { return Parse(*own, dict); };
-  return op.describe(std::string(kind.layer) + " with the sum, the relu and the step to 8 bits behind it; made by the plan compiler.")
+  return op
+      .describe(std::string(kind.layer) +
+                " with the sum, the relu and the step to 8 bits or to float32 behind it; made by the plan compiler.")
       .set_inputs({"data", "weight", "bias", "min_data", "max_data", "min_weight", "max_weight", "min_bias", "max_bias", "addend"},
                   [](const Attrs& a) { return P(a).LayerInputs() + (P(a).form.add ? 1 : 0); })
       .set_list_inputs([](const Attrs& a) {
@@ -240,6 +258,7 @@ Op& Register(const LayerKind& kind) {
         return P(a).form.add ? std::vector<std::pair<int, int>>{{P(a).LayerInputs(), 0}} : std::vector<std::pair<int, int>>();
       })
       .set_stateful()
+      .set_trait(AsksForWeights{1 << kWeight})
       .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
         const int64_t filters = in[1].shape[0];
         return filters > 0 ? 2.0 * static_cast<double>(out[0].Size()) * static_cast<double>(in[1].Size() / filters) : 0.0;
@@ -256,9 +275,10 @@ Op& Register(const LayerKind& kind) {
 [[maybe_unused]] Op& dense = Register(kDense);
 
 const LayerKind* KindOf(const Node& node, bool fused) {
-  if (node.is_variable()) return nullptr;
-  for (const LayerKind* kind : kKinds)
-    if (node.op() == Op::Find(fused ? kind->fused : kind->layer)) return kind;
+  static const Op* const ops[][2] = {{Op::Get(kConvolution.layer), Op::Get(kConvolution.fused)},
+                                     {Op::Get(kDense.layer), Op::Get(kDense.fused)}};
+  for (const LayerKind* const& kind : kKinds)
+    if (node.op() == ops[&kind - kKinds][fused]) return kind;
   return nullptr;
 }
 

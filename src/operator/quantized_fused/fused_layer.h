@@ -1,7 +1,7 @@
 /*
  * A convolution or dense layer on 8-bit integers with what follows it in a quantized graph: the sum
- * with another array, a relu, and the step back to 8 bits. One node made by the plan compiler, and
- * one pass over the result.
+ * with another array, a relu, and the step back to 8 bits or to floats. One node made by the plan
+ * compiler, and one pass over the result.
  */
 #ifndef MXNET_OPERATOR_QUANTIZED_FUSED_FUSED_LAYER_H_
 #define MXNET_OPERATOR_QUANTIZED_FUSED_FUSED_LAYER_H_
@@ -16,11 +16,11 @@ namespace quantized {
 
 /* A range with the dtype of its integers. */
 struct ByteRange {
-  int dtype = kInt8;  // or uint8
+  int dtype = kInt8;  // or uint8; float32: numbers, which have no range
   float low = 0, high = 0;
 };
 
-/* The result is relu(layer(data) + addend), in 8 bits. */
+/* The result is relu(layer(data) + addend), in 8 bits or float32, as the addend is. */
 struct FusedForm {
   ByteRange out, addend;
   bool add = false, relu = false;
@@ -31,7 +31,8 @@ bool GivesSums(const Node& node);
 /* What is fused already; nothing: it is no fused layer. */
 std::optional<FusedForm> FusedFormOf(const Node& node);
 /* `layer` gives sums or is fused already, and `form` is all that is to be fused. `addend`: integers
- * of that range, or null. Outputs are integers, minimum and maximum. */
+ * of that range, or null. Outputs are integers, minimum and maximum; or floats, and two numbers
+ * that nobody reads. */
 NodePtr FuseLayer(const Node& layer, const FusedForm& form, const NodeEntry* addend, const std::string& name);
 
 /* Exact; false: not taken. Null where no library is linked, or the processor adds bytes so that

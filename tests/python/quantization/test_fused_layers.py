@@ -34,14 +34,14 @@ def network(kind, groups=1, no_bias=False, stride=1, layout=None):
 SHAPES = {"dense": (5, 8), "1d": (2, 8, 7), "2d": (2, 8, 6, 7), "3d": (2, 8, 3, 4, 5)}
 
 
-def quantized(net, shape, dtype="auto", seed=0):
+def quantized(net, shape, dtype="auto", seed=0, mode="full"):
     rng = np.random.RandomState(seed)
     shapes, _, _ = net.infer_shape(data=shape)
     params = {n: mx.nd.array(rng.uniform(-1, 1, s)) for n, s in zip(net.list_arguments(), shapes) if n != "data"}
     data = mx.nd.array(rng.uniform(-1, 1, shape))
     batches = mx.io.NDArrayIter(data, None, shape[0])
     qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="naive", calib_data=batches, quantized_dtype=dtype,
-                                                       quantize_mode="full")
+                                                       quantize_mode=mode)
     return qsym, dict(args, data=data), net.eval(data=data, **params)[0].asnumpy()
 
 
@@ -72,12 +72,41 @@ def test_a_layer_that_two_read_keeps_its_own_step():
     assert abs(fused - plain).max() <= 3.01 * abs(exact).max() / 127
 
 
-def test_without_ranges_nothing_is_fused():
+def test_without_ranges_only_what_becomes_floats_is_fused():
     net = network("dense")
     shapes, _, _ = net.infer_shape(data=(5, 8))
     params = {n: mx.nd.ones(s) for n, s in zip(net.list_arguments(), shapes) if n != "data"}
     qsym, args, _ = quantization.quantize_model_mkldnn(net, params, {}, calib_mode="none")
-    assert not [op for op in run(qsym, "", data=mx.nd.ones((5, 8)), **args)[1] if op.startswith("_fused_quantized")]
+    operators = run(qsym, "", data=mx.nd.ones((5, 8)), **args)[1]
+    assert operators.count("_contrib_requantize") == 2 and operators.index("_fused_quantized_dense") == len(operators) - 1
+
+
+@pytest.mark.parametrize("kind, options", [("dense", {}), ("dense", dict(no_bias=True)), ("1d", {}), ("2d", dict(groups=2)),
+                                           ("2d", dict(layout="NHWC")), ("3d", {})])
+@pytest.mark.parametrize("onednn", ["1", "0"])
+def test_layers_give_floats_with_a_sum_and_a_relu(kind, options, onednn):
+    """The third layer of a network whose sum and last relu stay in floats."""
+    shape = SHAPES[kind] if options.get("layout") != "NHWC" else (2, 6, 7, 8)
+    net, arrays, exact = quantized(network(kind, **options), shape, mode="smart")
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", onednn)
+    fused, operators = run(net, "", **arrays)
+    plain, unfused = run(net, "fuse_quantized", **arrays)
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", "1")
+    name = "_fused_quantized_dense" if kind == "dense" else "_fused_quantized_convolution"
+    assert operators.count(name) == 3 and name not in unfused
+    assert not {"Cast", "_mul_scalar", "broadcast_mul", "elemwise_add", "Activation"} & set(operators)
+    np.testing.assert_allclose(fused, plain, rtol=1e-5, atol=2.01 * exact.max() / 255)   # a step of 8 bits before
+
+
+@pytest.mark.parametrize("reader", ["twice", "integers"])
+def test_floats_that_others_read_stay_apart(reader):
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=8, name="a")
+    net = mx.sym.relu(x, name="r") * x if reader == "twice" else mx.sym.Group([mx.sym.FullyConnected(x, num_hidden=8, name="b"), x])
+    net, arrays, _ = quantized(net, (5, 8), mode="smart")
+    fused, operators = run(net, "", **arrays)
+    plain, _ = run(net, "fuse_quantized", **arrays)
+    assert ("relu" in " ".join(operators) or "_fused_pointwise" in operators) == (reader == "twice")
+    np.testing.assert_allclose(fused, plain, atol=2e-4)    # biases are whole sums there
 
 
 def test_batches_of_other_sizes():
@@ -111,5 +140,24 @@ def test_pooling_takes_images_as_layers_give_them(options, dtype):
     fused, operators = run(net, "", **arrays)
     plain, _ = run(net, "layout", **arrays)
     assert operators.index("_contrib_quantized_pooling") == operators.index("_fused_quantized_convolution") + 1    # as it lies
+    np.testing.assert_array_equal(fused, plain)
+    assert abs(fused - exact).mean() < abs(exact).mean() * (0.03 if dtype == "auto" else 0.06)
+
+
+@pytest.mark.parametrize("batch, size", [(1, 9), (5, 40), (40, 5)])
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+def test_concat_takes_images_as_layers_give_them(batch, size, dtype):
+    """Averages and arrays of several ranges side by side, some examples at a time."""
+    data = mx.sym.Variable("data")
+    layer = lambda x, name, scale: mx.sym.Activation(mx.sym.Convolution(x * scale, kernel=(3, 3), pad=(1, 1), num_filter=24, name=name),
+                                                     act_type="relu", name="r" + name)
+    first = layer(data, "a", 1)
+    mean = mx.sym.Pooling(first, kernel=(3, 3), pad=(1, 1), pool_type="avg", name="p")
+    joined = mx.sym.Concat(layer(data, "b", 4), mean, layer(data, "c", 0.5), dim=1, name="j")
+    net, arrays, exact = quantized(mx.sym.Convolution(joined, kernel=(1, 1), num_filter=8, name="d"), (batch, 3, size, size), dtype)
+    fused, operators = run(net, "", **arrays)
+    plain, _ = run(net, "layout", **arrays)
+    between = operators[operators.index("_fused_quantized_convolution") + 1:]
+    assert "_contrib_quantized_concat" in between and "_to_layout" not in between[:between.index("_fused_quantized_convolution")]
     np.testing.assert_array_equal(fused, plain)
     assert abs(fused - exact).mean() < abs(exact).mean() * (0.03 if dtype == "auto" else 0.06)

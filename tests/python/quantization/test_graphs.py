@@ -109,7 +109,7 @@ def test_merging_folds_normalization_into_the_layer():
 
 
 def test_a_relu_shares_its_range_with_the_layer():
-    net = mx.sym.tanh(relu(mx, conv(mx, mx.sym.Variable("data"), "c"), "r"))
+    net = conv(mx, relu(mx, conv(mx, mx.sym.Variable("data"), "c"), "r"), "d")
     arg_params, _ = random_parameters(net, data=(2, 3, 6, 6))
     operators = of_operators(nodes_of(merged(net, arg_params)[0]))
     assert "requantize_r" in operators and operators["quantized_r"][2][0] == ["requantize_r", 0]
@@ -117,10 +117,22 @@ def test_a_relu_shares_its_range_with_the_layer():
 
 def test_a_relu_beside_another_reader_does_not():
     x = conv(mx, mx.sym.Variable("data"), "c")
-    net = mx.sym.Group([relu(mx, x, "r"), mx.sym.tanh(x)])
+    net = mx.sym.Group([conv(mx, relu(mx, x, "r"), "d"), mx.sym.tanh(x)])
     arg_params, _ = random_parameters(net, data=(2, 3, 6, 6))
     operators = of_operators(nodes_of(merged(net, arg_params)[0]))
     assert "requantize_c" in operators and "requantize_r" not in operators
+
+
+def test_what_lies_between_floats_stays():
+    """A layer gives floats as well as integers: what follows the last one needs no range."""
+    table = mx.sym.Embedding(mx.sym.Variable("words"), mx.sym.Variable("e_weight"), input_dim=7, output_dim=36, name="e")
+    moved = mx.sym.transpose(mx.sym.reshape(mx.sym.Variable("data"), shape=(0, 6, 6, 3)), axes=(0, 3, 1, 2), name="t")
+    x = mx.sym.Pooling(relu(mx, conv(mx, moved, "c"), "r"), kernel=(2, 2), stride=(2, 2), pool_type="max", name="p")
+    net = relu(mx, mx.sym.elemwise_add(mx.sym.flatten(conv(mx, x, "d"), name="f"), mx.sym.tanh(table), name="s"), "q")
+    arg_params, _ = random_parameters(net, data=(2, 108), words=(2,))
+    operators = of_operators(nodes_of(merged(net, arg_params, data_names=("data", "words"))[0]))
+    assert {"quantized_c", "quantized_r", "quantized_p", "quantized_d", "quantized_e"} <= set(operators)
+    assert {"t", "f", "s", "q"} <= set(operators)
 
 
 @pytest.mark.parametrize("how", ["shared weight", "other reader", "kept", "moments"])
@@ -153,9 +165,10 @@ def test_names_of_new_biases_are_free():
 @pytest.mark.parametrize("mode", ["naive", "none"])
 def test_a_clip_from_zero_is_a_relu_whose_range_ends_where_it_does(mode):
     """Without ranges nothing would cut values above: it stays in float32."""
-    data = mx.sym.Variable("data")
-    net = mx.sym.clip(conv(mx, data, "c"), a_min=0, a_max=0.75, name="clip")
+    clip = mx.sym.clip(conv(mx, mx.sym.Variable("data"), "c"), a_min=0, a_max=0.75, name="clip")
+    net = mx.sym.Convolution(clip, kernel=(1, 1), num_filter=4, no_bias=True, name="d")
     arg_params, _ = random_parameters(net, data=(2, 3, 6, 6))
+    arg_params["d_weight"] = mx.nd.array(np.eye(4).reshape(4, 4, 1, 1))
     x = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (2, 3, 6, 6)))
     batches = mx.io.NDArrayIter(x, None, 2)
     qsym, args, _ = merged(net, arg_params, calib_mode=mode, calib_data=batches, quantized_dtype="auto")

@@ -156,11 +156,26 @@ def test_the_report_says_what_stayed_in_floats():
     assert report(exclude_layers_match=["e_f"])["e_fwd"].why == "exclude_layers_match has 'e_f'"
     operators = report(exclude_operators=["FullyConnected"])
     assert operators["e_fwd"].why == operators["d_fwd"].why == "exclude_operators has FullyConnected"
-    smart = report(quantize_mode="smart", exclude_layers=["d_fwd", "e_fwd"])
-    assert any("quantize_mode 'smart'" in (row.why or "") for row in smart.values()), smart
+    floats = report(exclude_layers=["d_fwd", "e_fwd"])
+    between = "what it reads and what reads it are floats, or it moves floats"
+    assert [name.split("_")[0] for name, row in floats.items() if row.why == between] == ["a", "f"]
     made = quantization.quantize_net(net, data_shapes=[(4, 3, 8, 8)], exclude_layers=["d_fwd"])
     assert "d_fwd" in made.quantization.in_floats() and "d_fwd" in str(made.quantization)
-    assert str(made.quantization).splitlines()[0].endswith("2 in float32")
+    assert str(made.quantization).splitlines()[0].endswith("4 in float32")
+
+
+def test_the_report_of_a_smart_choice_and_of_many_alike():
+    """A relu before the first layer has floats before it, and integers behind it."""
+    net = nn.HybridSequential(prefix="s_")
+    net.add(nn.Activation("relu", prefix="first_"), *(layer for i in range(5) for layer in (
+        nn.Dense(4, prefix=f"d{i}_"), nn.Activation("tanh", prefix=f"t{i}_"))))
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.random.uniform(shape=(4, 8))
+    smart, full = (quantization.quantize_net(net, calib_data=[x], calib_mode="naive", quantize_mode=mode).quantization
+                   for mode in ("smart", "full"))
+    assert "quantize_mode 'smart'" in smart[0].why and full[0].form == "integers"
+    line, = str(full).splitlines()[1:]
+    assert line.startswith("  Activation: ") and "t0_" in line and "t4_" not in line and line.endswith("and 2 more)")
 
 
 def test_what_is_excluded_stays():

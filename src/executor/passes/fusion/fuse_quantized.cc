@@ -1,5 +1,5 @@
-// Layers on 8-bit integers give 32-bit sums. Their step back to 8 bits, a sum with another array
-// and a relu become part of the layer, so that sums never reach memory.
+// Layers on 8-bit integers give 32-bit sums. Their step back to 8 bits or to floats, a sum with
+// another array and a relu become part of the layer, so that sums never reach memory.
 #include "executor/passes/core/passes.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized_fused/fused_layer.h"
@@ -21,8 +21,12 @@ class QuantizedFuser {
     RewriteEntries(g_, [this](const NodePtr& n, const NodePtr& original) {
       NodePtr result = n;
       if (!n->is_variable() && !n->inputs.empty()) {
-        if (graph_ops::Requantizes(*n)) result = Requantize(n, original);
-        if (graph_ops::IsReluOfIntegers(*n)) result = Relu(n, original);
+        if (graph_ops::Requantizes(*n))
+          result = Requantize(n, original);
+        else if (graph_ops::IsReluOfIntegers(*n))
+          result = Relu(n, original);
+        else
+          result = Floats(n, original);
       }
       if (result == n) return std::vector<NodeEntry>();
       std::vector<NodeEntry> entries(original->num_outputs());
@@ -93,6 +97,55 @@ class QuantizedFuser {
     return quantized::FuseLayer(*layer, *form, nullptr, n->name);
   }
 
+  // ---- results in floats
+
+  /* Of a fused layer that gives floats to one reader, and can still take something in. */
+  std::optional<FusedForm> OpenFloats(const NodeEntry& made, const NodeEntry& original) {
+    const auto form = FusedFormOf(*made.node);
+    if (!form || form->out.dtype != kFloat32 || form->relu || users_[original] != 1) return std::nullopt;
+    return form;
+  }
+
+  /* The step from sums to floats; behind it a sum with floats of that shape, and a relu. */
+  NodePtr Floats(const NodePtr& n, const NodePtr& original) {
+    if (const auto sums = graph_ops::DequantizedSums(*n)) {
+      const NodeEntry before = *graph_ops::DequantizedSums(*original);
+      // One reader has the sums, one their step.
+      if (!quantized::GivesSums(*sums->node) || !ReadByOne(*before.node, *original)) return n;
+      FusedForm form;
+      form.out = {kFloat32, 0, 0};
+      gone_ += 3;
+      return quantized::FuseLayer(*sums->node, form, nullptr, n->name);
+    }
+    if (RoleOf(*n) == Role::kAdd) return FloatSum(n, original);
+    if (RoleOf(*n) != Role::kRelu) return n;
+    auto form = OpenFloats(n->inputs[0], original->inputs[0]);
+    if (!form) return n;
+    form->relu = true;
+    ++gone_;
+    return quantized::FuseLayer(*n->inputs[0].node, *form, nullptr, n->name);
+  }
+
+  /* Are the sums and their range read by that step alone? */
+  bool ReadByOne(const Node& layer, const Node& step) {
+    return users_[{&layer, 0}] == 1 && users_[{&layer, 1}] == 0 && users_[{&layer, 2}] == 1 && users_[step.inputs[0]] == 1 &&
+           users_[step.inputs[1]] == 1;
+  }
+
+  NodePtr FloatSum(const NodePtr& n, const NodePtr& original) {
+    const NodeEntry out{original, 0, 0};
+    for (int i = 0; i < 2; ++i) {
+      auto form = OpenFloats(n->inputs[i], original->inputs[i]);
+      const NodeEntry& other = original->inputs[1 - i];
+      if (!form || form->add || info_.dtype(other) != kFloat32) continue;
+      if (!(info_.shape(original->inputs[i]) == info_.shape(out)) || !(info_.shape(other) == info_.shape(out))) continue;
+      form->add = true, form->addend = {kFloat32, 0, 0};
+      ++gone_;
+      return quantized::FuseLayer(*n->inputs[i].node, *form, &n->inputs[1 - i], n->name);
+    }
+    return n;
+  }
+
   PassGraph* const g_;
   const GraphInfo& info_;
   EntryUsers users_;
@@ -102,7 +155,7 @@ class QuantizedFuser {
 }  // namespace
 
 int FuseQuantized(PassGraph* g, PassContext* context) {
-  if (!AnyForward(*g, [](const NodePtr& n) { return graph_ops::Requantizes(*n); })) return 0;
+  if (!AnyForward(*g, [](const NodePtr& n) { return !n->is_variable() && quantized::GivesSums(*n); })) return 0;
   return QuantizedFuser(g, context->info(*g)).Run();
 }
 
