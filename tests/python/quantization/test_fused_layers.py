@@ -9,7 +9,8 @@ from mxnet.contrib import quantization
 def run(net, off, **arrays):
     """(result, operators of the plan)"""
     mx.util.set_env("MXNET_PLAN_PASSES_OFF", off)
-    executor = net.bind(mx.cpu(), arrays, grad_req="null")
+    states = {n: arrays[n] for n in net.list_auxiliary_states()}
+    executor = net.bind(mx.cpu(), {n: a for n, a in arrays.items() if n not in states}, grad_req="null", aux_states=states)
     result = executor.forward(is_train=False)[0].asnumpy()
     operators = [node["op"] for node in executor.explain(runs=0).plan["nodes"]]
     mx.util.set_env("MXNET_PLAN_PASSES_OFF", "")
@@ -161,3 +162,28 @@ def test_concat_takes_images_as_layers_give_them(batch, size, dtype):
     assert "_contrib_quantized_concat" in between and "_to_layout" not in between[:between.index("_fused_quantized_convolution")]
     np.testing.assert_array_equal(fused, plain)
     assert abs(fused - exact).mean() < abs(exact).mean() * (0.03 if dtype == "auto" else 0.06)
+
+
+@pytest.mark.parametrize("mode", ["none", "naive"])
+@pytest.mark.parametrize("multiply", [False, True])
+def test_sums_that_no_layer_takes_in_lie_as_they_are_read(mode, multiply):
+    """A sum in 32 bits between images that lie channels last, in a network without merged layers."""
+    data = mx.sym.Variable("data")
+    first = mx.sym.BatchNorm(mx.sym.Convolution(data, kernel=(3, 3), num_filter=8, name="a"), name="n")
+    first = mx.sym.Pooling(first, kernel=(2, 2), pool_type="max", name="p")
+    other = mx.sym.Convolution(first, kernel=(3, 3), pad=(1, 1), num_filter=8, name="b")
+    both = mx.sym.elemwise_mul(first, first + other) if multiply else mx.sym.elemwise_add(other, first, name="s")
+    net = mx.sym.FullyConnected(mx.sym.Activation(both, act_type="relu", name="r"), num_hidden=8, name="f")
+    shapes, _, _ = net.infer_shape(data=(3, 3, 9, 8))
+    rng = np.random.RandomState(0)
+    params = {n: mx.nd.array(rng.uniform(-1, 1, s)) for n, s in zip(net.list_arguments(), shapes) if n != "data"}
+    states = {"n_moving_mean": mx.nd.zeros(8), "n_moving_var": mx.nd.ones(8)}
+    data = mx.nd.array(rng.uniform(-1, 1, (3, 3, 9, 8)))
+    qsym, args, _ = quantization.quantize_model(net, params, states, calib_mode=mode, calib_data=mx.io.NDArrayIter(data, None, 3),
+                                                quantize_mode="full")
+    exact, _ = run(net, "", data=data, **params, **states)
+    planes, _ = run(qsym, "layout", data=data, **args, **states)
+    found, operators = run(qsym, "", data=data, **args, **states)
+    assert "_contrib_quantized_elemwise_add" in operators
+    np.testing.assert_array_equal(found, planes)
+    assert abs(found - exact).mean() < abs(exact).mean() * 0.08

@@ -197,7 +197,8 @@ class LayoutChooser {
 
     // NHWC in the user's own terms: shapes are in that order, nothing to do
     const bool as_given = ShapesAreChannelsLast(*renewed);
-    if (bytes && !op.trait<graph_ops::ByteImages>()) {
+    // 32-bit sums of bytes are no images
+    if (bytes && !(op.trait<graph_ops::ByteImages>() && c.image_out[0])) {
       ConvertImages(&c, Layout::kPlain);
     } else if (op.layout == LayoutRule::kImages && !as_given) {
       ChooseForImages(*renewed, &c);
