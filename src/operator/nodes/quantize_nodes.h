@@ -53,6 +53,12 @@ bool KeepsRange(const Node& node);
 /* Trait of an operator of images that takes 8-bit integers in any layout. */
 struct ByteImages {};
 
+/* Trait: results behind the first, which are ranges, are the same for any contents of the examples,
+ * where `when` holds. So a run over some of a batch's examples gives them as well. */
+struct RangesStay {
+  bool (*when)(const Attrs&) = nullptr;  // null: always
+};
+
 /* Trait of a float operator whose quantized form also takes 32-bit integers as that input, a bias:
  * 8 bits are too few for one beside sums of 32 bits. The range is then that of 2^31 - 1. */
 struct WideBias {

@@ -18,7 +18,9 @@ struct ByteLimits {
  * limits is cut to them. `is_unsigned`: bytes are uint8, else int8.
  *
  * ToBytes: x * scale + shift. SumsToBytes: x * scale. BytesToFloats: x * scale, where shift is
- * taken off before. BytesToBytes: x * scale + shift. AddBytes: a * a_scale + b * b_scale; AddWide
+ * taken off before. BytesToBytes: x * scale + shift; ScaleColumns: with a scale and a shift for each
+ * of them. ColumnExtremes: low and high become the least and the greatest of what they are and x.
+ * AddBytes: a * a_scale + b * b_scale; AddWide
  * the same as int32. MultiplyBytes: products, exact. ProductsToBytes: products * scale, cut towards
  * zero. PositiveBytes: the larger of x and 0. AddToSums: sums + add, cut to int32. Extremes: the
  * least and the greatest of numbers that are no NaN; low and high are looked at first. LargestSum:
@@ -29,6 +31,9 @@ MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLim
                   void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
                   void BytesToFloats(const void* x, bool is_unsigned, float shift, float scale, int64_t n, float* out);
                   void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, ByteLimits limits, int64_t n, void* out);
+                  void ScaleColumns(const void* x, bool is_unsigned, const float* scale, const float* shift, ByteLimits limits, int64_t n,
+                                    void* out);
+                  void ColumnExtremes(const void* x, bool is_unsigned, int64_t n, int32_t* low, int32_t* high);
                   void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale,
                                 ByteLimits limits, int64_t n, void* out);
                   void AddWide(const void* a, bool a_unsigned, double a_scale, const void* b, bool b_unsigned, double b_scale, int64_t n,

@@ -61,6 +61,25 @@ void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, Byt
   });
 }
 
+void ScaleColumns(const void* x, bool is_unsigned, const float* scale, const float* shift, ByteLimits limits, int64_t n, void* out) {
+  OfType(x, is_unsigned, [=](const auto* from) {  // copies: bytes that are written could be what a reference names
+    int8_t* const to = static_cast<int8_t*>(out);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = Rounded(static_cast<float>(from[i]) * scale[i] + shift[i], limits);
+  });
+}
+
+void ColumnExtremes(const void* x, bool is_unsigned, int64_t n, int32_t* low, int32_t* high) {
+  OfType(x, is_unsigned, [=](const auto* from) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t v = from[i];
+      low[i] = v < low[i] ? v : low[i];
+      high[i] = v > high[i] ? v : high[i];
+    }
+  });
+}
+
 void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale, ByteLimits limits, int64_t n,
               void* out) {
   int8_t* to = static_cast<int8_t*>(out);

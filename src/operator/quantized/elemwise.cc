@@ -1,5 +1,6 @@
 // Sums and products of arrays of 8-bit integers, element by element, and BatchNorm.
 #include <limits>
+#include <mutex>
 
 #include "base/ran.h"
 #include "operator/nn/common/nn_common.h"
@@ -186,6 +187,12 @@ struct Channels {
   }
 };
 
+/* f(first row, rows) where each row has a number of each channel. */
+template <typename F>
+void EachRow(const nn::NormView& view, F&& f) {
+  ParallelFor(view.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, view.channels)), [&](int64_t b, int64_t e) { f(b, e - b); });
+}
+
 /* f(channel, first element, elements) for the pieces of data that lie together. */
 template <typename F>
 void EachRun(const nn::NormView& view, F&& f) {
@@ -194,9 +201,30 @@ void EachRun(const nn::NormView& view, F&& f) {
   });
 }
 
+/* The largest magnitude of the output, where each row has a number of each channel. */
+float LargestOfRows(const TBlob& x, const nn::NormView& view, const Channels& channels) {
+  const auto n = static_cast<size_t>(view.channels);
+  std::vector<int32_t> low(n, 255), high(n, -255);
+  std::mutex mutex;
+  EachRow(view, [&](int64_t first, int64_t rows) {
+    std::vector<int32_t> least(n, 255), greatest(n, -255);
+    for (int64_t i = first; i < first + rows; ++i)
+      MXNET_CPU_CALL(ColumnExtremes)(x.data<char>() + i * view.channels, x.dtype == kUint8, view.channels, least.data(), greatest.data());
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (size_t c = 0; c < n; ++c) low[c] = std::min(low[c], least[c]), high[c] = std::max(high[c], greatest[c]);
+  });
+  float all = 0;
+  for (size_t c = 0; c < n && view.outer > 0; ++c) {
+    const float scale = channels.scale[c], shift = channels.shift[c];
+    all = std::max(all, LargestOf(static_cast<float>(low[c]) * scale + shift, static_cast<float>(high[c]) * scale + shift));
+  }
+  return all;
+}
+
 /* The largest magnitude of the output. */
 float LargestOutput(const KernelArgs& args, const nn::NormView& view, const Channels& channels) {
   const TBlob& x = args.in[0];
+  if (view.inner == 1) return LargestOfRows(x, view, channels);
   std::vector<float> largest(static_cast<size_t>(view.outer * view.channels));
   EachRun(view, [&](int64_t c, int64_t at, int64_t n) {
     if (n == 0) return;
@@ -220,6 +248,14 @@ void NormKernel(KernelArgs& args) {
   given ? StoreRange(args, p.min_calib_range.value(), p.max_calib_range.value()) : StoreRange(args, -largest, largest);
   if (!Wanted(args, 0)) return;
   channels.MultiplyBy(StepsOf(Levels(kInt8), largest));
+  Ran("vector loop");
+  if (view.inner == 1)
+    return EachRow(view, [&](int64_t first, int64_t rows) {
+      for (int64_t at = first * view.channels; at < (first + rows) * view.channels; at += view.channels)
+        MXNET_CPU_CALL(ScaleColumns)
+      (x.data<char>() + at, x.dtype == kUint8, channels.scale.data(), channels.shift.data(), LimitsOf(kInt8), view.channels,
+       out.data<char>() + at);
+    });
   EachRun(view, [&](int64_t c, int64_t at, int64_t n) {
     MXNET_CPU_CALL(BytesToBytes)
     (x.data<char>() + at, x.dtype == kUint8, channels.scale[c], channels.shift[c], LimitsOf(kInt8), n, out.data<char>() + at);
@@ -252,6 +288,7 @@ const char kPairText[] =
       .set_trait(NeedsRequantize{[](const Attrs& a) { return !a.get<QuantizedAddParam>().given(); }})
       .set_layout(LayoutRule::kChannelsLast)
       .set_trait(graph_ops::ByteImages{})
+      .set_trait(graph_ops::RangesStay{})
       .set_kernel([](KernelArgs& a) { OnHost(a, AddKernel); });
   Op::Register("_contrib_quantized_elemwise_mul")
       .describe(
@@ -279,6 +316,7 @@ const char kPairText[] =
       }})
       .set_layout(LayoutRule::kChannelsLast)
       .set_trait(graph_ops::ByteImages{})
+      .set_trait(graph_ops::RangesStay{})
       .set_kernel([](KernelArgs& a) { OnHost(a, MulKernel); });
   Op::Register("_contrib_quantized_batch_norm")
       .describe(
@@ -297,6 +335,12 @@ const char kPairText[] =
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<nn::BatchNormParam>().axis; }})
       .set_trait(InitialValues{[](const Attrs&, const std::string&) { return std::string(); }})  // as in 1.9.1
       .set_trait(TakesCalibratedRange{})
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_trait(graph_ops::ByteImages{})
+      .set_trait(graph_ops::RangesStay{[](const Attrs& a) {
+        const auto& p = a.get<nn::BatchNormParam>();
+        return p.min_calib_range.has_value() && p.max_calib_range.has_value();
+      }})
       .set_kernel([](KernelArgs& a) { OnHost(a, NormKernel); });
   return true;
 }();

@@ -312,6 +312,7 @@ double Flops(Span<const TBlob> in, Span<const TBlob> out) {
                     .set_dtypes(dtypes::kBytes)
                     .set_layout(LayoutRule::kChannelsLast)
                     .set_trait(graph_ops::ByteImages{})
+                    .set_trait(graph_ops::RangesStay{})
                     .set_kernel(PoolingKernel);
   AddOutputSize(&pooling);
   return true;

@@ -171,6 +171,7 @@ void ConcatKernel(KernelArgs& args) {
       .set_dtypes(dtypes::kBytes)
       .set_layout(LayoutRule::kChannelsLast)
       .set_trait(graph_ops::ByteImages{})
+      .set_trait(graph_ops::RangesStay{})
       .set_kernel([](KernelArgs& a) { OnHost(a, ReluKernel); });
   Op::Register("_contrib_quantized_embedding")
       .describe(
@@ -202,6 +203,7 @@ void ConcatKernel(KernelArgs& args) {
       .set_dtypes(dtypes::kBytes)
       .set_layout(LayoutRule::kChannelsLast)
       .set_trait(graph_ops::ByteImages{})
+      .set_trait(graph_ops::RangesStay{})
       .set_kernel([](KernelArgs& a) { OnHost(a, ConcatKernel); });
   return true;
 }();

@@ -279,6 +279,7 @@ MXNET_REGISTER_OP(_contrib_quantize_v2)
     .set_trait(TakesCalibratedRange{})
     .set_layout(LayoutRule::kChannelsLast)
     .set_trait(graph_ops::ByteImages{})
+    .set_trait(graph_ops::RangesStay{[](const Attrs& a) { return a.get<QuantizeV2Param>().given(); }})
     .set_kernel([](KernelArgs& a) { OnHost(a, QuantizeV2Kernel); });
 
 MXNET_REGISTER_OP(_contrib_quantize_asym)

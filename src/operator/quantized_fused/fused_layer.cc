@@ -259,6 +259,7 @@ Op& Register(const LayerKind& kind) {
       })
       .set_stateful()
       .set_trait(AsksForWeights{1 << kWeight})
+      .set_trait(graph_ops::RangesStay{})
       .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) {
         const int64_t filters = in[1].shape[0];
         return filters > 0 ? 2.0 * static_cast<double>(out[0].Size()) * static_cast<double>(in[1].Size() / filters) : 0.0;

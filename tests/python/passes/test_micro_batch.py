@@ -141,3 +141,31 @@ def test_monitors_and_single_nodes():
         np.testing.assert_allclose(run(single)[0], expected, rtol=1e-4, atol=1e-3)
     finally:
         mx.util.set_env("MXNET_EXEC_BULK_EXEC_INFERENCE", "1")
+
+
+@pytest.mark.parametrize("mode", ["naive", "none"])
+def test_bytes_go_by_examples_where_their_ranges_are_known(mode):
+    """Ranges are results behind the first; those that a batch's contents decide need the whole batch."""
+    from mxnet.contrib import quantization
+    data = mx.sym.var("data")
+    first = mx.sym.Activation(conv(data, "a"), act_type="relu")
+    second = mx.sym.BatchNorm(mx.sym.Concat(first, mx.sym.Pooling(first, kernel=(3, 3), pad=(1, 1), pool_type="avg", name="p"), name="j"),
+                              name="n", fix_gamma=False)
+    net = mx.sym.Pooling(conv(mx.sym.Activation(second, act_type="relu", name="r"), "b"), global_pool=True, pool_type="avg", kernel=(1, 1))
+    rng = np.random.RandomState(0)
+    shape = (24, 3, SIZE, SIZE)
+    shapes, _, aux = net.infer_shape(data=shape)
+    draw = lambda names, sizes: {n: mx.nd.array(rng.uniform(0.5, 1.5, s) * rng.choice([-1, 1], s)) for n, s in zip(names, sizes) if n != "data"}
+    params, states = draw(net.list_arguments(), shapes), {n: abs(a) for n, a in draw(net.list_auxiliary_states(), aux).items()}
+    x = mx.nd.array(rng.uniform(-1, 1, shape))
+    qsym, args, states = quantization.quantize_model(net, params, states, calib_mode=mode, quantize_mode="full",
+                                                     calib_data=mx.io.NDArrayIter(x, None, 24))
+
+    def executed():
+        e = qsym.bind(mx.cpu(), {**args, "data": x}, aux_states=states, grad_req="null")
+        return e.forward()[0].asnumpy(), micro_batches(e)
+    with off("micro_batch"):
+        plain, _ = executed()
+    sliced, nodes = executed()
+    np.testing.assert_array_equal(sliced, plain)
+    assert ({"quantized_j", "quantized_n", "quantized_r"} <= set(nodes)) == (mode == "naive"), nodes

@@ -7,6 +7,7 @@
 #include "base/copy_past.h"
 #include "base/threads/omp.h"
 #include "executor/passes/core/passes.h"
+#include "operator/nodes/quantize_nodes.h"
 #include "operator/record/purity.h"
 #include "operator/record/traits.h"
 
@@ -28,6 +29,12 @@ bool WorksAlongBatch(const Node& n, int ndim) {
   return (axis < 0 ? axis + ndim : axis) <= 0;
 }
 
+// May results that are no examples be computed for each of the micro-batches?
+bool OthersStay(const Attrs& attrs) {
+  const auto* same = attrs.op->trait<graph_ops::RangesStay>();
+  return same && (!same->when || same->when(attrs));
+}
+
 // Is an example of the results computed from the same example of the data alone? `examples`: how
 // many there are.
 bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) {
@@ -40,7 +47,7 @@ bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) 
   for (int o = 0; o < n.num_outputs(); ++o) {
     const Shape& s = info.types[info.g.eid(id, o)].shape;
     if (op.layout == LayoutRule::kAgnostic ? s != result : WritesByExample(s) && s[0] != result[0]) return false;
-    if (!WritesByExample(s) && op.NumVisibleOutputs(*n.attrs) > o) return false;
+    if (!WritesByExample(s) && op.NumVisibleOutputs(*n.attrs) > o && !OthersStay(*n.attrs)) return false;
   }
   bool any = false;
   for (int i = 0; i < n.num_inputs(); ++i) {
