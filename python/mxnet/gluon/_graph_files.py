@@ -22,7 +22,9 @@ def explain(block, args, path, runs):
     trace, flat = block._traces.last, []
     describe(args, flat)
     ctx = input_context(flat) if flat else next(iter(trace.contexts()), None)
-    inputs = [(flat[a] if flat else None) if isinstance(a, int) else a for a in trace.args]
+    given = len(flat) > max((a for a in trace.args if isinstance(a, int)), default=-1)
+    # A call may make more arrays of these, as recurrent layers make states: then all are zeros.
+    inputs = [(flat[a] if given else None) if isinstance(a, int) else a for a in trace.args]
     inputs = [a.data(ctx) if isinstance(a, Parameter) else a for a in inputs]
     explanation = of_cached_op(trace.op.handle, inputs, runs)
     if path is not None:

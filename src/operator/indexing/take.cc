@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ran.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
 #include "operator/matrix/axes.h"
@@ -76,6 +77,7 @@ void TakeKernel(KernelArgs& a) {
   const Shape& s = a.in[0].shape;
   const int axis = CheckedAxis(*a.attrs, p.axis, s.ndim());
   const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(p.mode));
+  Ran("copies of rows", RanAt::kNone);
   TakeRows(a.run, a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[1].Size(), a.out[0].dptr);
 }
 

@@ -122,6 +122,7 @@ void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, in
 template <typename F>
 void Divide(const RunContext& run, const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
   const RowsAlongAxis extents(whole, axis);
+  Ran("copies of rows", RanAt::kNone);
   const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   const char* from = whole.data<char>();
   for (int i = 0; i < parts.size(); ++i) {

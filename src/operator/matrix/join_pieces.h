@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/ran.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -30,6 +31,7 @@ struct RowsAlongAxis {
  * template, since a list of the widths would cost a small call 7 % of its time. */
 template <typename F>
 void JoinPieces(const RunContext& run, Span<const TBlob> parts, char* to, int64_t rows, F&& width) {
+  Ran("copies of rows", RanAt::kNone);
   int64_t pitch = 0, shortest = INT64_MAX;
   for (int i = 0; i < parts.size(); ++i) pitch += width(i), shortest = std::min<int64_t>(shortest, width(i));
   constexpr int64_t kLong = 512;  // bytes that outweigh going from one part to the next

@@ -1,6 +1,7 @@
 // transpose and SwapAxis: permutations of axes.
 #include <algorithm>
 
+#include "base/ran.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/record/dtypes.h"
@@ -147,6 +148,7 @@ template <Axes (*kAxes)(const Attrs&, int)>
 void PermuteKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& in = a.in[0];
+  Ran("permuted copy", RanAt::kNone);
   Permute(a.run, in.dptr, in.shape, kAxes(*a.attrs, in.shape.ndim()).data(), a.out[0].dptr, DTypeSize(in.dtype));
 }
 

@@ -199,12 +199,12 @@ void ComputePairs(KernelArgs& args) {
     some.a = a.data<char>() + at, some.b = other + b_at;
     p.multiply ? MXNET_CPU_CALL(MultiplyPairs)(some, scale, limits, n, out + at) : MXNET_CPU_CALL(AddPairs)(some, limits, n, out + at);
   };
+  Ran("vector loop");
   if (a.shape == b.shape)
     return ParallelFor(a.Size(), kChunk, [&](int64_t from, int64_t to) { compute(from, from, to - from, b.data<char>()); });
   const int64_t channels = a.shape[1], places = a.shape.Prod(2, a.shape.ndim());
   const bool last = a.layout == Layout::kChannelsLast;
   const int64_t row = last ? channels : places, rows = row > 0 ? a.Size() / row : 0;
-  Ran("vector loop");
   ParallelFor(rows, std::max<int64_t>(1, kChunk / std::max<int64_t>(1, row)), [&](int64_t from, int64_t to) {
     std::vector<char> same(last ? 0 : static_cast<size_t>(row));
     for (int64_t i = from; i < to; ++i) {

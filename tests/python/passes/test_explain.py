@@ -174,6 +174,30 @@ def test_embedding_without_inputs():
     check(net.explain(runs=1))
 
 
+def test_states_that_a_layer_makes():
+    """A recurrent layer makes states of nothing: its graph has more inputs than the call."""
+    layer = mx.gluon.rnn.LSTM(8, num_layers=2)
+    layer.initialize()
+    layer.hybridize(static_alloc=True, static_shape=True)
+    x = mx.nd.ones((5, 2, 3))
+    before = layer(x).asnumpy()
+    for given in ((x,), (x, layer.begin_state(batch_size=2)), ()):
+        nodes = layer.explain(*given, runs=1).plan["nodes"]
+        assert "RNN" in {node["op"] for node in nodes}
+    np.testing.assert_array_equal(layer(x).asnumpy(), before)
+
+
+def test_moves_say_what_they_are():
+    """Reshapes, transposes and joined arrays, of floats and of bytes: none is plain."""
+    data = mx.sym.var("data")
+    x = mx.sym.transpose(mx.sym.reshape(data, shape=(2, 3, 4)), axes=(1, 0, 2))
+    net = mx.sym.Concat(x, mx.sym.take(x, mx.sym.var("rows"), axis=0), dim=0)
+    e = net.bind(mx.cpu(), {"data": mx.nd.ones((6, 4)), "rows": mx.nd.array([0, 2, 1])}, grad_req="null")
+    ran = {n["op"]: [part["implementation"] for part in n["ran"]] for n in e.explain(runs=1).plan["nodes"]}
+    assert ran["transpose"] == ["permuted copy"] and ran["Concat"] == ran["take"] == ["copies of rows"]
+    assert ran["Reshape"][0] in ("copy", "nothing to copy")
+
+
 def test_names_are_escaped():
     x = mx.sym.tanh(mx.sym.var("a"), name='<u>"&') + 1
     e = x.simple_bind(mx.cpu(), a=(2,), grad_req="null").explain(runs=1)

@@ -3,6 +3,7 @@
 // so that the backward pass reads neither the result nor the addend.
 #include <cstring>
 
+#include "base/ran.h"
 #include "operator/matrix/move.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/nn/norm/batch_norm_twice.h"
@@ -85,6 +86,7 @@ void Forward(KernelArgs& args) {
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
+    Ran("norm of channels");
     const T* x = InOrderOf<T>(a, a.in[0], a.out[0]);
     const NormStatistics stats = ForwardStatistics(a, v, x, kMovingMean);
     uint8_t* mask = Wanted(a, kMask) ? a.out[kMask].data<uint8_t>() : nullptr;
@@ -101,6 +103,7 @@ void Again(KernelArgs& args) {
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
+    Ran("norm of channels");
     ScaleAdd(a, v, InOrderOf<T>(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, kAddend + 1), nullptr);
   });
 }
@@ -133,6 +136,7 @@ void Backward(KernelArgs& args) {
       args,
       [](KernelArgs& a, auto tag) {
         using T = decltype(tag);
+        Ran("norm of channels");
         const auto& p = a.param<BatchNormParam>();
         const TBlob& like = a.out[0];
         const NormView v(p, like);
