@@ -107,8 +107,8 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense,
        Stage::kLate, Results::kWanted},
       {"fuse_quantized",
-       "Inference: the step back to 8 bits, where calibration has found the range, or to floats, a sum and a relu behind a layer on "
-       "8-bit integers become part of it.",
+       "Inference: the step back to 8 bits, where calibration has found the range, or to floats, a sum and a function behind a "
+       "layer on 8-bit integers become part of it.",
        InferenceOnCpu, FuseQuantized, Stage::kLate, Results::kWanted},
       {"fuse_pointwise",
        "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "

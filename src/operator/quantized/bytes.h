@@ -27,26 +27,24 @@ struct ByteLimits {
  * the largest magnitude. MaxBytes: the larger one of each pair; x may begin behind `greatest` in
  * the same array.
  */
-MXNET_CPU_DECLARE(void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
-                  void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
-                  void BytesToFloats(const void* x, bool is_unsigned, float shift, float scale, int64_t n, float* out);
-                  void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, ByteLimits limits, int64_t n, void* out);
-                  void ScaleColumns(const void* x, bool is_unsigned, const float* scale, const float* shift, ByteLimits limits, int64_t n,
-                                    void* out);
-                  void ColumnExtremes(const void* x, bool is_unsigned, int64_t n, int32_t* low, int32_t* high);
-                  void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale,
-                                ByteLimits limits, int64_t n, void* out);
-                  void AddWide(const void* a, bool a_unsigned, double a_scale, const void* b, bool b_unsigned, double b_scale, int64_t n,
-                               int32_t* out);
-                  void MultiplyBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, int64_t n, int32_t* out);
-                  void ProductsToBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, ByteLimits limits,
-                                       int64_t n, void* out);
-                  void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, int64_t n, float* out);
-                  void PositiveBytes(const int8_t* x, int64_t n, int8_t* out); void AddToSums(const int32_t* add, int64_t n, int32_t* sums);
-                  void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
-                  void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high);
-                  int64_t LargestOfSums(const int32_t* x, int64_t n);
-                  void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);)
+MXNET_CPU_DECLARE(
+    void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
+    void SumsToBytes(const int32_t* x, float scale, ByteLimits limits, int64_t n, void* out);
+    void BytesToFloats(const void* x, bool is_unsigned, float shift, float scale, int64_t n, float* out);
+    void BytesToBytes(const void* x, bool is_unsigned, float scale, float shift, ByteLimits limits, int64_t n, void* out);
+    void ScaleColumns(const void* x, bool is_unsigned, const float* scale, const float* shift, ByteLimits limits, int64_t n, void* out);
+    void ColumnExtremes(const void* x, bool is_unsigned, int64_t n, int32_t* low, int32_t* high);
+    void AddBytes(const void* a, bool a_unsigned, float a_scale, const void* b, bool b_unsigned, float b_scale, ByteLimits limits,
+                  int64_t n, void* out);
+    void AddWide(const void* a, bool a_unsigned, double a_scale, const void* b, bool b_unsigned, double b_scale, int64_t n, int32_t* out);
+    void MultiplyBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, int64_t n, int32_t* out);
+    void ProductsToBytes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, ByteLimits limits, int64_t n,
+                         void* out);
+    void ProductsToFloats(const void* a, bool a_unsigned, const void* b, bool b_unsigned, float scale, int64_t n, float* out);
+    void PositiveBytes(const int8_t* x, int64_t n, int8_t* out); void AddToSums(const int32_t* add, int64_t n, int32_t* sums);
+    void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
+    void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high); int64_t LargestOfSums(const int32_t* x, int64_t n);
+    void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BYTES_H_

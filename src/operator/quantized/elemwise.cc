@@ -251,8 +251,7 @@ void NormKernel(KernelArgs& args) {
   Ran("vector loop");
   if (view.inner == 1)
     return EachRow(view, [&](int64_t first, int64_t rows) {
-      for (int64_t at = first * view.channels; at < (first + rows) * view.channels; at += view.channels)
-        MXNET_CPU_CALL(ScaleColumns)
+      for (int64_t at = first * view.channels; at < (first + rows) * view.channels; at += view.channels) MXNET_CPU_CALL(ScaleColumns)
       (x.data<char>() + at, x.dtype == kUint8, channels.scale.data(), channels.shift.data(), LimitsOf(kInt8), view.channels,
        out.data<char>() + at);
     });

@@ -6,6 +6,7 @@
 
 #include "mxnet/kernel_args.h"
 #include "operator/shared/conv_call.h"
+#include "operator/shared/epilogue_op.h"
 
 namespace mxnet {
 namespace quantized {
@@ -30,6 +31,7 @@ struct LayerCall {
   bool accumulate = false, relu = false;  // accumulate: dst holds the addend before
   int addend_type = kInt8;
   float addend_step = 1;
+  nn::EpilogueOp post;  // behind the sum; not beside relu
   // ---- of layers whose integers have zero points
   int src_zero = 0, dst_zero = 0, addend_zero = 0;
   const float* scales = nullptr;  // in place of `scale`: one for each filter

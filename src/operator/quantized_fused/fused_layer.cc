@@ -7,6 +7,7 @@
 
 #include "mxnet/env.h"
 #include "operator/matrix/move_cpu.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
@@ -43,7 +44,7 @@ const FusedBytesParam& P(const Attrs& a) { return a.get<FusedBytesParam>(); }
 
 // ---- parameters as text
 
-constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kRelu[] = "with_relu";
+constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kRelu[] = "with_relu", kPost[] = "post";
 
 std::string RangeText(const ByteRange& r) { return DTypeName(r.dtype) + std::string(" ") + ExactText(r.low) + " " + ExactText(r.high); }
 
@@ -69,6 +70,9 @@ std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
       << "[" << kind.fused << "] " << kOut << " is not given; it is needed";
   p->form.add = TakeRange(kind.fused, &rest, kAddend, &p->form.addend);
   p->form.relu = rest.erase(kRelu) > 0;
+  std::string post;
+  nn::TakeText(&rest, kPost, &post);
+  p->form.post = nn::ParsePost(kind.fused, post);
   MXNET_CHECK_KIND(!p->form.add || IsBytes(p->form.addend.dtype) == IsBytes(p->form.out.dtype), Value)
       << "[" << kind.fused << "] " << kAddend << " is of " << DTypeName(p->form.addend.dtype) << ", " << kOut << " of "
       << DTypeName(p->form.out.dtype) << "; accepted: both of 8 bits, or both of float32";
@@ -188,9 +192,10 @@ void RunReference(KernelArgs& args, const LayerCall& call, const TBlob* addend) 
   own.state = nullptr;
   (*p.layer->op->KernelFor(DeviceType::kCPU))(own);
   const TBlob other = addend ? Plain(args, *addend) : out;
-  char* to = IsLast(out) ? static_cast<char*>(args.workspace(out.Bytes())) : out.data<char>();
+  const size_t size = DTypeSize(call.dst_type);
+  char* to = static_cast<char*>(IsLast(out) ? args.workspace(static_cast<size_t>(n) * size) : call.dst.ptr);
   FinishAll(call, results[0].data<int32_t>(), addend ? &other : nullptr, n, to);
-  if (IsLast(out)) Reorder(to, false, out.dptr, out.shape, DTypeSize(out.dtype));
+  if (IsLast(out)) Reorder(to, false, call.dst.ptr, out.shape, size);
 }
 
 /* The geometry, and where everything lies. */
@@ -210,6 +215,17 @@ void Describe(KernelArgs& args, LayerCall* call) {
   call->src = {data.dptr, last || IsLast(data)}, call->weight = {weight.dptr, last}, call->dst = {out.dptr, last || IsLast(out)};
 }
 
+/* The function of floats, which may lie in the result, and the step to 8 bits. */
+void ApplyBehind(KernelArgs& args, const LayerCall& call, void* floats) {
+  const TBlob& out = args.out[0];
+  const bool steps = IsBytes(call.dst_type);
+  ParallelFor(out.Size(), 4096, [&](int64_t b, int64_t e) {
+    float* x = static_cast<float*>(floats) + b;
+    nn::ApplyPost(call.post, x, x, e - b);
+    if (steps) MXNET_CPU_CALL(ToBytes)(x, StepsOf(1, call.dst_step), 0, LimitsOf(out.dtype), e - b, out.data<char>() + b);
+  });
+}
+
 void Forward(KernelArgs& args) {
   const auto& p = P(*args.attrs);
   const ByteRange& range = p.form.out;
@@ -218,7 +234,7 @@ void Forward(KernelArgs& args) {
   if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
   LayerCall call;
   call.src_type = args.in[0].dtype, call.dst_type = args.out[0].dtype, call.addend_type = p.form.addend.dtype;
-  call.relu = p.form.relu;
+  call.relu = p.form.relu, call.post = p.form.post;
   ReadRanges(args, &call);
   const TBlob* addend = p.form.add ? &args.in[args.in.size() - 1] : nullptr;
   Describe(args, &call);
@@ -231,9 +247,13 @@ void Forward(KernelArgs& args) {
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }
+  // Kernels of our own know no other functions: they give floats, and a pass over them the rest.
+  const LayerCall wanted = call;
+  if (call.post && IsBytes(call.dst_type)) call.dst_type = kFloat32, call.dst.ptr = nn::Workspace<float>(args, args.out[0].Size());
+  call.post = {};
   const bool alike = !addend || IsLast(*addend) == IsLast(args.out[0]);
-  if (usable && alike && PackedLayer(args, {call, kWeight, {}, addend ? addend->dptr : nullptr})) return;
-  RunReference(args, call, addend);
+  if (!usable || !alike || !PackedLayer(args, {call, kWeight, {}, addend ? addend->dptr : nullptr})) RunReference(args, call, addend);
+  if (wanted.post) ApplyBehind(args, wanted, call.dst.ptr);
 }
 
 Op& Register(const LayerKind& kind) {
@@ -296,11 +316,12 @@ NodePtr FuseLayer(const Node& layer, const FusedForm& form, const NodeEntry* add
   AttrDict dict = layer.attrs->dict;
   if (!kind) {
     kind = KindOf(layer, true);
-    for (const char* key : {kOut, kAddend, kRelu}) dict.erase(key);
+    for (const char* key : {kOut, kAddend, kRelu, kPost}) dict.erase(key);
   }
   dict[kOut] = RangeText(form.out);
   if (form.add) dict[kAddend] = RangeText(form.addend);
   if (form.relu) dict[kRelu] = "True";
+  if (form.post) dict[kPost] = nn::EpilogueText(form.post);
   std::vector<NodeEntry> inputs = layer.inputs;
   if (addend) inputs.push_back(*addend);
   return MakeNode(kind->fused, std::move(inputs), std::move(dict), name);

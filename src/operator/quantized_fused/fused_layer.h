@@ -20,10 +20,12 @@ struct ByteRange {
   float low = 0, high = 0;
 };
 
-/* The result is relu(layer(data) + addend), in 8 bits or float32, as the addend is. */
+/* The result is relu(layer(data) + addend), in 8 bits or float32, as the addend is; or post of
+ * that sum, where it is in float32 or there is none. */
 struct FusedForm {
   ByteRange out, addend;
   bool add = false, relu = false;
+  nn::EpilogueOp post;
 };
 
 /* Is it a layer whose result is 32-bit sums? */

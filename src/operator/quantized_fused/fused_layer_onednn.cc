@@ -102,6 +102,7 @@ dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   }
   if (call.accumulate) after.append_sum(call.addend_step, call.addend_zero, TypeOf(call.addend_type));
   if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
+  nn::AppendPost(call.post, &after);
   if (call.cuts) after.append_eltwise(A::eltwise_clip, call.low, call.high);
   if (CountsSteps(call)) after.append_eltwise(A::eltwise_round, 0.f, 0.f);
   attr.set_post_ops(after);
@@ -200,6 +201,7 @@ void AddForm(const LayerCall& call, Key* key) {
       .Add(CountsSteps(call))
       .Add(call.addend_zero)
       .Add(call.cuts);
+  key->Add(static_cast<int>(call.post.kind)).Add(call.post.a).Add(call.post.b);
   key->Add(call.low).Add(call.high).Add(call.between.has_value());
   if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
 }

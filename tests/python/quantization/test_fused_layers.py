@@ -187,3 +187,26 @@ def test_sums_that_no_layer_takes_in_lie_as_they_are_read(mode, multiply):
     assert "_contrib_quantized_elemwise_add" in operators
     np.testing.assert_array_equal(found, planes)
     assert abs(found - exact).mean() < abs(exact).mean() * 0.08
+
+
+@pytest.mark.parametrize("kind", ["dense", "2d"])
+@pytest.mark.parametrize("function", ["gelu", "sigmoid", "clip", "elu"])
+@pytest.mark.parametrize("behind", ["integers", "floats"])
+@pytest.mark.parametrize("onednn", ["1", "0"])
+def test_functions_of_one_number_are_part_of_a_layer(kind, function, behind, onednn):
+    """With the step to 8 bits behind them, and without a layer that wants it."""
+    layer = lambda x, name: (mx.sym.FullyConnected(x, num_hidden=8, flatten=False, name=name) if kind == "dense" else
+                             mx.sym.Convolution(x, kernel=(3, 3), num_filter=8, name=name))
+    apply = {"gelu": lambda x: mx.sym.LeakyReLU(x, act_type="gelu"), "sigmoid": mx.sym.sigmoid, "elu": lambda x: mx.sym.LeakyReLU(x, act_type="elu"),
+             "clip": lambda x: mx.sym.clip(x, -0.5, 2)}[function]
+    net = apply(layer(mx.sym.Variable("data"), "a"))
+    net, arrays, exact = quantized(layer(net, "b") if behind == "integers" else net, SHAPES[kind], dtype="auto")
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", onednn)
+    fused, operators = run(net, "", **arrays)
+    plain, unfused = run(net, "fuse_quantized", **arrays)
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", "1")
+    layers = [op for op in operators if op.startswith("_fused_quantized")]
+    assert len(operators) == len(layers) + 1 + ("_to_layout" in operators), operators   # and what makes integers of the data
+    assert len(layers) == (2 if behind == "integers" else 1) < len(unfused)
+    assert abs(fused - plain).max() <= 0.03 * abs(exact).max()
+    assert abs(fused - exact).mean() < 0.03 * abs(exact).mean()

@@ -1,6 +1,7 @@
 // Layers on 8-bit integers give 32-bit sums. Their step back to 8 bits or to floats, a sum with
 // another array and a relu become part of the layer, so that sums never reach memory.
 #include "executor/passes/core/passes.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized_fused/fused_layer.h"
 
@@ -102,11 +103,12 @@ class QuantizedFuser {
   /* Of a fused layer that gives floats to one reader, and can still take something in. */
   std::optional<FusedForm> OpenFloats(const NodeEntry& made, const NodeEntry& original) {
     const auto form = FusedFormOf(*made.node);
-    if (!form || form->out.dtype != kFloat32 || form->relu || users_[original] != 1) return std::nullopt;
+    if (!form || form->out.dtype != kFloat32 || form->relu || form->post || users_[original] != 1) return std::nullopt;
     return form;
   }
 
-  /* The step from sums to floats; behind it a sum with floats of that shape, and a relu. */
+  /* The step from sums to floats; behind it a sum with floats of that shape, a function of one
+   * number, and, if there is one, the step to 8 bits behind that. */
   NodePtr Floats(const NodePtr& n, const NodePtr& original) {
     if (const auto sums = graph_ops::DequantizedSums(*n)) {
       const NodeEntry before = *graph_ops::DequantizedSums(*original);
@@ -118,10 +120,25 @@ class QuantizedFuser {
       return quantized::FuseLayer(*sums->node, form, nullptr, n->name);
     }
     if (RoleOf(*n) == Role::kAdd) return FloatSum(n, original);
-    if (RoleOf(*n) != Role::kRelu) return n;
+    nn::EpilogueOp post;
+    if (n->inputs.size() != 1) return n;
+    if (graph_ops::QuantizesFloats(*n)) return Quantize(n, original);
+    if (!nn::EpilogueOf(*n, &post)) return n;
     auto form = OpenFloats(n->inputs[0], original->inputs[0]);
     if (!form) return n;
-    form->relu = true;
+    form->relu = post.kind == nn::EpilogueKind::kRelu;
+    if (!form->relu) form->post = post;
+    ++gone_;
+    return quantized::FuseLayer(*n->inputs[0].node, *form, nullptr, n->name);
+  }
+
+  /* The step to 8 bits behind a function of a layer's result. */
+  NodePtr Quantize(const NodePtr& n, const NodePtr& original) {
+    const auto range = graph_ops::RangeOf(*n);
+    auto form = FusedFormOf(*n->inputs[0].node);
+    if (!range || !form || form->out.dtype != kFloat32 || form->add || !(form->post || form->relu) || users_[original->inputs[0]] != 1)
+      return n;
+    form->out = Of(*range);
     ++gone_;
     return quantized::FuseLayer(*n->inputs[0].node, *form, nullptr, n->name);
   }

@@ -41,6 +41,7 @@ RanPart OnednnName(const Description& pd) {
 /* Are its sums of products of 8-bit integers exact on this processor? */
 bool AddsBytesExactly();
 
+void AppendPost(const EpilogueOp& post, dnnl::post_ops* ops);
 /* result = post(result, plus what was there when `accumulate`) */
 void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post);
 

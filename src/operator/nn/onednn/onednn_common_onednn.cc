@@ -66,11 +66,9 @@ bool AddsBytesExactly() {
   return exact;
 }
 
-void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post) {
-  if (!accumulate && !post) return;
+void AppendPost(const EpilogueOp& post, dnnl::post_ops* ops) {
   using A = dnnl::algorithm;
-  dnnl::post_ops after;
-  if (accumulate) after.append_sum(1.f);
+  dnnl::post_ops& after = *ops;
   switch (post.kind) {
     case EpilogueKind::kNone: break;
     case EpilogueKind::kRelu: after.append_eltwise(A::eltwise_relu, 0.f, 0.f); break;
@@ -85,6 +83,13 @@ void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post
     case EpilogueKind::kSilu: after.append_eltwise(A::eltwise_swish, post.a, 0.f); break;
     case EpilogueKind::kHardSwish: after.append_eltwise(A::eltwise_hardswish, post.a, post.b); break;
   }
+}
+
+void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post) {
+  if (!accumulate && !post) return;
+  dnnl::post_ops after;
+  if (accumulate) after.append_sum(1.f);
+  AppendPost(post, &after);
   attr->set_post_ops(after);
 }
 
