@@ -145,7 +145,7 @@ def test_monitors_and_single_nodes():
 
 @pytest.mark.parametrize("mode", ["naive", "none"])
 def test_bytes_go_by_examples_where_their_ranges_are_known(mode):
-    """Ranges are results behind the first; those that a batch's contents decide need the whole batch."""
+    """Ranges are results behind the first; those that contents decide need the whole batch."""
     from mxnet.contrib import quantization
     data = mx.sym.var("data")
     first = mx.sym.Activation(conv(data, "a"), act_type="relu")

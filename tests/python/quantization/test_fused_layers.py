@@ -167,7 +167,7 @@ def test_concat_takes_images_as_layers_give_them(batch, size, dtype):
 @pytest.mark.parametrize("mode", ["none", "naive"])
 @pytest.mark.parametrize("multiply", [False, True])
 def test_sums_that_no_layer_takes_in_lie_as_they_are_read(mode, multiply):
-    """A sum in 32 bits between images that lie channels last, in a network without merged layers."""
+    """A sum in 32 bits between images channels last, in a network without merged layers."""
     data = mx.sym.Variable("data")
     first = mx.sym.BatchNorm(mx.sym.Convolution(data, kernel=(3, 3), num_filter=8, name="a"), name="n")
     first = mx.sym.Pooling(first, kernel=(2, 2), pool_type="max", name="p")
@@ -197,8 +197,8 @@ def test_functions_of_one_number_are_part_of_a_layer(kind, function, behind, one
     """With the step to 8 bits behind them, and without a layer that wants it."""
     layer = lambda x, name: (mx.sym.FullyConnected(x, num_hidden=8, flatten=False, name=name) if kind == "dense" else
                              mx.sym.Convolution(x, kernel=(3, 3), num_filter=8, name=name))
-    apply = {"gelu": lambda x: mx.sym.LeakyReLU(x, act_type="gelu"), "sigmoid": mx.sym.sigmoid, "elu": lambda x: mx.sym.LeakyReLU(x, act_type="elu"),
-             "clip": lambda x: mx.sym.clip(x, -0.5, 2)}[function]
+    apply = {"gelu": lambda x: mx.sym.LeakyReLU(x, act_type="gelu"), "elu": lambda x: mx.sym.LeakyReLU(x, act_type="elu"),
+             "sigmoid": mx.sym.sigmoid, "clip": lambda x: mx.sym.clip(x, -0.5, 2)}[function]
     net = apply(layer(mx.sym.Variable("data"), "a"))
     net, arrays, exact = quantized(layer(net, "b") if behind == "integers" else net, SHAPES[kind], dtype="auto")
     mx.util.set_env("MXNET_ONEDNN_ENABLED", onednn)
