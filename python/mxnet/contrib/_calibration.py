@@ -266,14 +266,14 @@ def _collect_ranges(symbol, values, inputs, batches, collector, ctx, limits, log
     for arrays in batches:
         if limits[0] is not None and count and examples >= limits[0] or limits[1] is not None and count >= limits[1]:
             break
-        given = dict(zip(inputs, arrays))
+        given = {name: array.as_nd_ndarray() for name, array in zip(inputs, arrays)}   # also those of mx.np
         if shapes != (shapes := {name: array.shape for name, array in given.items()}):
             executor = symbol.simple_bind(ctx, "null", **shapes)
             executor.copy_params_from({n: values[n] for n in executor.arg_dict if n in values},
                                       {n: values[n] for n in executor.aux_dict if n in values})
             executor.set_monitor_callback(tell)
         for name, array in given.items():
-            tell(_NodeName(name), _like_monitored(array.as_in_context(ctx).as_nd_ndarray()))
+            tell(_NodeName(name), _like_monitored(array.as_in_context(ctx)))
         executor.forward(is_train=False, **given)
         nd.waitall()
         examples, count = examples + arrays[0].shape[0], count + 1

@@ -10,6 +10,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/packed_layer.h"
 #include "operator/quantized/quantized.h"
 #include "operator/quantized_fused/fused_layer.h"
 
@@ -206,7 +207,17 @@ void AddForm(const LayerCall& call, Key* key) {
   if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
 }
 
+/* Tiles of bytes: nothing beats them. */
+bool HasAmx() {
+  static const bool has = [] {
+    const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), amx = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
+    return (level & amx) == amx;
+  }();
+  return has;
+}
+
 bool Run(KernelArgs& args, const LayerCall& given) {
+  if (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr})) return false;
   const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const nn::ConvDims& d = call.dims;
   const double products =

@@ -210,3 +210,24 @@ def test_functions_of_one_number_are_part_of_a_layer(kind, function, behind, one
     assert len(layers) == (2 if behind == "integers" else 1) < len(unfused)
     assert abs(fused - plain).max() <= 0.03 * abs(exact).max()
     assert abs(fused - exact).mean() < 0.03 * abs(exact).mean()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_large_windows_have_tiles_beside_a_library(bias):
+    """3x3 windows of many channels and places: the same with oneDNN's kernels and without."""
+    data = mx.sym.Variable("data")
+    x = mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=128, no_bias=not bias, name="a")
+    x = mx.sym.Activation(x, act_type="relu", name="r")
+    net = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=128, no_bias=True, name="b")
+    net, arrays, exact = quantized(net, (1, 128, 28, 28), dtype="auto")
+    found = {}
+    for onednn in "10":
+        mx.util.set_env("MXNET_ONEDNN_ENABLED", onednn)
+        executor = net.bind(mx.cpu(), arrays, grad_req="null")
+        found[onednn] = executor.forward(is_train=False)[0].asnumpy()
+        ran = [n["ran"] for n in executor.explain(runs=1).plan["nodes"] if n["op"] == "_fused_quantized_convolution"]
+        assert len(ran) == 2
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", "1")
+    step = abs(exact).max() / 127
+    assert abs(found["1"] - found["0"]).max() <= 0.1 * step
+    assert abs(found["1"] - exact).mean() < 0.03 * abs(exact).mean()
