@@ -93,9 +93,12 @@ class Quantizer {
     return post.a == 0 && post.b > 0 && IsLayer(*from.node) && chosen_.count(from.node.get()) && readers_.at(from).size() == 1;
   }
 
+  /* A relu of an operator that names no quantized form, as npx.relu. */
+  bool IsOtherRelu(const Node& n) const { return r_.merge && n.inputs.size() == 1 && RoleOf(n) == Role::kRelu; }
+
   bool MayQuantize(const NodePtr& n) const {
     if (r_.excluded.count(n->name) || excluded_ops_.count(n->op())) return false;
-    if (!QuantizedFormOf(*n)) return ClipsLayer(*n);
+    if (!QuantizedFormOf(*n)) return IsOtherRelu(*n) || ClipsLayer(*n);
     for (int i = 1; i < n->op()->NumOutputs(*n->attrs); ++i)  // the quantized form has a range there
       if (readers_.count({n.get(), static_cast<uint32_t>(i)})) return QuantizedFormOf(*n)->asymmetric;
     return true;
@@ -226,7 +229,7 @@ class Quantizer {
 
   void MakeQuantized(const NodePtr& n) {
     const auto* form = QuantizedFormOf(*n);
-    if (!form) return MakeClip(n);
+    if (!form) return MakeRelu(n);
     std::vector<NodeEntry> inputs, ranges;
     for (size_t i = 0; i < n->inputs.size(); ++i) {
       if (std::count(form->kept.begin(), form->kept.end(), static_cast<int>(i))) {
@@ -251,7 +254,8 @@ class Quantizer {
     t = {{narrow, 0, 0}, {narrow, 1, 0}, {narrow, 2, 0}};
   }
 
-  void MakeClip(const NodePtr& n) {
+  /* Of a relu, and of a clip that is one. */
+  void MakeRelu(const NodePtr& n) {
     const Triple t = Quantized(n->inputs[0]);
     const NodePtr made = graph_ops::ReluOfIntegers({t.data, t.min, t.max}, kQuantized + n->name);
     nodes_[n.get()] = made;

@@ -1,4 +1,5 @@
 """What a program gives for calibration: checked, and as batches that can be read again."""
+import inspect
 import itertools
 
 import numpy as np
@@ -56,6 +57,12 @@ class Batches:
 
     def __init__(self, data):
         if callable(data) and not isinstance(data, (Block, type)) and not hasattr(data, "__iter__"):
+            try:
+                inspect.signature(data).bind()
+            except TypeError:
+                raise CheckedTypeError(f"[quantization] calib_data is a function that needs arguments; {ACCEPTED} is accepted") from None
+            except ValueError:      # of C: it says nothing of its arguments
+                pass
             made = data()
             if not hasattr(made, "__iter__") or isinstance(made, (str, bytes, dict, NDArray, np.ndarray)):
                 raise CheckedTypeError(f"[quantization] calib_data() gives a {type(made).__name__}; an iterable of batches is accepted")
@@ -113,7 +120,10 @@ def first_batch(batches, data_shapes):
     shapes = []
     for entry in data_shapes:
         named = isinstance(entry, DataDesc) or len(entry) > 1 and isinstance(entry[0], str)
-        shapes.append((tuple(entry[1]) if named else tuple(entry), getattr(entry, "dtype", np.float32)))
+        shape = tuple(entry[1]) if named else tuple(entry)
+        if not all(isinstance(size, (int, np.integer)) and not isinstance(size, bool) for size in shape):
+            raise CheckedTypeError(f"[quantization] data_shapes has {shape!r}; shapes of integers are accepted")
+        shapes.append((shape, getattr(entry, "dtype", np.float32)))
     make = _np_zeros if is_np_array() else nd.zeros
     return [make(shape, dtype=dtype) for shape, dtype in shapes]
 

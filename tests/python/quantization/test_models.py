@@ -178,6 +178,33 @@ def test_the_report_of_a_smart_choice_and_of_many_alike():
     assert line.startswith("  Activation: ") and "t0_" in line and "t4_" not in line and line.endswith("and 2 more)")
 
 
+class OfNumpyArrays(gluon.HybridBlock):
+    """Functions in the place of layers: relu, reshape, concatenate."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.dense = nn.Conv2D(8, 3, padding=1), nn.Conv2D(8, 1), nn.Dense(4)
+
+    def forward(self, x):
+        x = mx.npx.relu(self.first(x))
+        y = mx.np.concatenate([x, mx.npx.relu(self.second(x))], axis=1)
+        return self.dense(mx.np.reshape(y, (y.shape[0], -1)))
+
+
+def test_a_block_of_numpy_arrays():
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        mx.random.seed(3)
+        net = OfNumpyArrays()
+        net.initialize(mx.init.Xavier())
+        x = mx.np.array(pictures().asnumpy())
+        exact = net(x).asnumpy()
+        made = quantization.quantize_net(net, calib_data=lambda: [x], calib_mode="naive")
+        result = made(x)
+        assert type(result) is mx.np.ndarray
+        close(result.asnumpy(), exact, 0.05)
+        assert made.quantization.in_floats() == []
+
+
 def test_what_is_excluded_stays():
     net, x = small_net(), pictures()
     for exclude in (dict(exclude_layers_match=["conv", "dense", "pool", "flatten", "relu", "batchnorm"]),
@@ -326,6 +353,8 @@ NET, PARAMS = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=small_net()), TypeError, "calib_data is a HybridSequential"),
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=lambda: 5), TypeError, r"calib_data\(\) gives a int"),
     (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=["a"]), TypeError, "batch 0 of calib_data has a str; arrays"),
+    (lambda q: q.quantize_net(small_net(), calib_mode="naive", calib_data=lambda a: [a]), TypeError, "a function that needs arguments"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, "3", 8, 8)]), TypeError, r"data_shapes has \(1, '3', 8, 8\); shapes of integers"),
     (lambda q: q.quantize_net(small_net(), data_shapes=(1, 3, 8, 8)), TypeError, r"data_shapes is \(1, 3, 8, 8\); a list with a shape"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], quantize_mode="half"), ValueError, "quantize_mode 'half'"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_examples="5"), TypeError, "num_calib_examples is a str"),
