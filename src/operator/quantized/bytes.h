@@ -18,13 +18,13 @@ struct ByteLimits {
  * limits is cut to them. `is_unsigned`: bytes are uint8, else int8.
  *
  * ToBytes: x * scale + shift. SumsToBytes: x * scale. BytesToFloats: x * scale, where shift is
- * taken off before. BytesToBytes: x * scale + shift; ScaleColumns: with a scale and a shift of each.
- * ColumnExtremes: low and high become the least and the greatest of what they are and x. AddBytes:
- * a * a_scale + b * b_scale; AddWide the same as int32. MultiplyBytes: products, exact.
- * ProductsToBytes: products * scale, cut towards zero. PositiveBytes: the larger of x and 0. AddToSums: sums + add, cut to int32. Extremes: the
- * least and the greatest of numbers that are no NaN; low and high are looked at first. LargestSum:
- * the largest magnitude. MaxBytes: the larger one of each pair; x may begin behind `greatest` in
- * the same array.
+ * taken off before. BytesToBytes: x * scale + shift; ScaleColumns: with a scale and a shift for
+ * each. ColumnExtremes: low and high become the least and the greatest of what they are and x.
+ * AddBytes: a * a_scale + b * b_scale; AddWide the same as int32. MultiplyBytes: products, exact.
+ * ProductsToBytes: products * scale, cut towards zero. PositiveBytes: the larger of x and 0.
+ * AddToSums: sums + add, cut to int32. Extremes: the least and the greatest of numbers that are no
+ * NaN; low and high are looked at first. LargestSum: the largest magnitude. MaxBytes: the larger
+ * one of each pair; x may begin behind `greatest` in the same array.
  */
 MXNET_CPU_DECLARE(
     void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);

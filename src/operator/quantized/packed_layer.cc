@@ -339,7 +339,8 @@ bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
   if (layer.dense || layer.post || d.channels < kLeastChannels || d.filters < kLeastChannels || d.OutSize() < kLeastPlaces) return false;
-  if (call.zeros.filters || !layer.src.channels_last || !layer.dst.channels_last || !nn::KeepsWeights(args, call.weight_input)) return false;
+  if (call.zeros.filters || !layer.src.channels_last || !layer.dst.channels_last || !nn::KeepsWeights(args, call.weight_input))
+    return false;
   const PackedJob l = JobOf(call);
   nn::WinogradDims tiles;
   return Takes(call, l.deep) && WinogradTakes(l, true, &tiles) && tiles.TileH() == 4;

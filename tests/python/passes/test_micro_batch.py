@@ -155,7 +155,8 @@ def test_bytes_go_by_examples_where_their_ranges_are_known(mode):
     rng = np.random.RandomState(0)
     shape = (24, 3, SIZE, SIZE)
     shapes, _, aux = net.infer_shape(data=shape)
-    draw = lambda names, sizes: {n: mx.nd.array(rng.uniform(0.5, 1.5, s) * rng.choice([-1, 1], s)) for n, s in zip(names, sizes) if n != "data"}
+    def draw(names, sizes):
+        return {n: mx.nd.array(rng.uniform(0.5, 1.5, s) * rng.choice([-1, 1], s)) for n, s in zip(names, sizes) if n != "data"}
     params, states = draw(net.list_arguments(), shapes), {n: abs(a) for n, a in draw(net.list_auxiliary_states(), aux).items()}
     x = mx.nd.array(rng.uniform(-1, 1, shape))
     qsym, args, states = quantization.quantize_model(net, params, states, calib_mode=mode, quantize_mode="full",
