@@ -75,7 +75,7 @@ class Rewriter {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (gone_.count(i)) continue;
       const NodeProto& n = graph_.nodes[i];
-      if (Is(n, "MatMul") && BlockLayer(i)) continue;
+      if ((Is(n, "MatMul") || Is(n, "Gemm")) && BlockLayer(i)) continue;
       if (Is(n, "Conv") || Is(n, "Gemm") || Is(n, "MatMul"))
         Layer(i);
       else if (Is(n, "ConvInteger") || Is(n, "MatMulInteger"))
@@ -278,27 +278,52 @@ class Rewriter {
     SetInputs(&made);
   }
 
+  /* The DequantizeLinear that makes the weight of a product, and of nothing else, through a
+   * Transpose perhaps, which is added to `between`. `turned`: its rows are columns of the
+   * product. */
+  const NodeProto* BlocksOf(const NodeProto& n, bool* turned, std::vector<size_t>* between) const {
+    std::string name = InputOf(n, 1);
+    *turned = Is(n, "Gemm") && IntOf(n, "transB", 0);
+    const NodeProto* m = MakerOf(name);
+    if (m && Is(*m, "Transpose")) {
+      const Attribute* perm = m->Find("perm");
+      if (!ReadOnce(name) || (perm && perm->ints != std::vector<int64_t>{1, 0})) return nullptr;
+      between->push_back(maker_.at(name));
+      *turned = !*turned;
+      m = MakerOf(name = m->inputs[0]);
+    }
+    return m && Is(*m, "DequantizeLinear") && m->inputs.size() > 1 && ReadOnce(name) && !m->Find("output_dtype") ? m : nullptr;
+  }
+
   /* A product with a weight of 2, 4 or 8 bits whose blocks of rows have scales of their own. */
   bool BlockLayer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    const NodeProto* step = n.inputs.size() == 2 ? MakerOf(n.inputs[1]) : nullptr;
-    if (!step || !Is(*step, "DequantizeLinear") || step->inputs.size() < 2 || !ReadOnce(n.inputs[1]) || step->Find("output_dtype"))
-      return false;
+    if (Is(n, "Gemm") && (IntOf(n, "transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return false;
+    bool turned;
+    std::vector<size_t> between;
+    const NodeProto* step = BlocksOf(n, &turned, &between);
+    if (!step) return false;
     const int64_t block = IntOf(*step, "block_size", 0), axis = IntOf(*step, "axis", 1);
-    const std::string zeros = InputOf(*step, 2);
-    const Value *w = session_.ConstantNamed(step->inputs[0]), *scale = session_.ConstantNamed(step->inputs[1]),
-                *zero = zeros.empty() ? nullptr : session_.ConstantNamed(zeros);
+    const std::string zeros = InputOf(*step, 2), bias = InputOf(n, 2);
+    const auto constant = [&](const std::string& name) { return name.empty() ? nullptr : session_.ConstantNamed(name); };
+    const Value *w = constant(step->inputs[0]), *scale = constant(step->inputs[1]), *zero = constant(zeros), *added = constant(bias);
     const SmallType* small = step->small.empty() ? nullptr : step->small[0];
     const int64_t bits = small ? small->bits : 8;
     if (!w || !scale || (!zeros.empty() && !zero) || block < 2 || block * bits % 8 || (small && small->format)) return false;
-    if (w->kind != Value::kTensor || w->ndim() != 2 || (axis != 0 && axis != -2) || DTypeSize(w->dtype()) != 1 || w->shape()[0] % block ||
-        w->size() == 0 || (scale->dtype() != kFloat32 && !IsHalf(scale->dtype())) ||
-        scale->shape() != Shape{w->shape()[0] / block, w->shape()[1]} ||
-        (zero && (zero->shape() != scale->shape() || zero->dtype() != w->dtype())))
+    const int along = turned ? 1 : 0;
+    if (w->kind != Value::kTensor || w->ndim() != 2 || (axis != along && axis != along - 2) || DTypeSize(w->dtype()) != 1 ||
+        w->shape()[along] % block || w->size() == 0 || (scale->dtype() != kFloat32 && !IsHalf(scale->dtype())))
       return false;
+    const int64_t columns = w->shape()[1 - along], blocks = w->shape()[along] / block;
+    if (scale->shape() != (turned ? Shape{columns, blocks} : Shape{blocks, columns}) ||
+        (zero && (zero->shape() != scale->shape() || zero->dtype() != w->dtype())) ||
+        (!bias.empty() &&
+         (!added || added->kind != Value::kTensor || added->size() != columns || added->shape()[added->ndim() - 1] != columns)))
+      return false;
+    for (size_t i : between) Remove(i);
     NodeProto& made = Replace(Begin(at), "BlockDense");
-    made.inputs = {n.inputs[0], step->inputs[0], step->inputs[1], zeros};
-    AddInt(&made, "block_size", block), AddInt(&made, "bits", bits);
+    made.inputs = {n.inputs[0], step->inputs[0], step->inputs[1], zeros, bias};
+    AddInt(&made, "block_size", block), AddInt(&made, "bits", bits), AddInt(&made, "turned", turned);
     SetInputs(&made);
     return true;
   }

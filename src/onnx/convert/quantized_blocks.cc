@@ -60,40 +60,48 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
   c.Out(BlockLayer(c, f));
 }
 
-/* A weight (k, n) of bytes, in the order of MatMulNBits: rows and columns change places, and
- * numbers of few bits share a byte. In one step, for all that is kept of it is the result. */
-static Value PackedBlocks(const Call& c, const Value& w, int64_t bits, int64_t block) {
+/* A weight (k, n) of bytes, or (n, k) where it is `turned`, in the order of MatMulNBits: (n, k),
+ * and numbers of few bits share a byte. In one step, for all that is kept of it is the result. */
+static Value PackedBlocks(const Call& c, const Value& w, bool turned, int64_t bits, int64_t block) {
   FoldedWeights* const folded = c.builder()->folded();
-  const std::string what = "blocks of " + Text(block) + " in " + Text(bits);
+  const std::string what = "blocks of " + Text(block) + " in " + Text(bits) + (turned ? " turned" : "");
   if (const auto* found = folded->Find(what, {w.array})) return Value((*found)[0]);
-  const int64_t k = w.shape()[0], n = w.shape()[1], columns = 32;  // at a time, so that lines of the weight are read once
+  const int64_t k = w.shape()[turned ? 1 : 0], n = w.shape()[turned ? 0 : 1];
   const std::vector<uint8_t> numbers = BytesOf(w.array);
   const int add = w.dtype() == kInt8 ? 1 << (bits - 1) : 0;
   const int64_t each = 8 / bits;
   std::vector<uint8_t> packed(static_cast<size_t>(n * k / each), 0);
+  const auto put = [&](int64_t i, int64_t r, uint8_t number) {
+    packed[static_cast<size_t>((i * k + r) / each)] |= static_cast<uint8_t>(static_cast<uint8_t>(number + add) << (r % each * bits));
+  };
+  const int64_t columns = 32;  // at a time, so that lines of the weight are read once
   for (int64_t begin = 0; begin < n; begin += columns)
-    for (int64_t r = 0; r < k; ++r)
-      for (int64_t i = begin; i < std::min(begin + columns, n); ++i) {
-        const uint8_t number = static_cast<uint8_t>(numbers[static_cast<size_t>(r * n + i)] + add);
-        packed[static_cast<size_t>((i * k + r) / each)] |= static_cast<uint8_t>(number << (r % each * bits));
-      }
+    for (int64_t r = 0; r < k && !turned; ++r)
+      for (int64_t i = begin; i < std::min(begin + columns, n); ++i) put(i, r, numbers[static_cast<size_t>(r * n + i)]);
+  for (int64_t i = 0; i < n && turned; ++i)
+    for (int64_t r = 0; r < k; ++r) put(i, r, numbers[static_cast<size_t>(i * k + r)]);
   const Value made = c.Tensor(Shape{n, k / block, block / each}, kUint8, packed.data());
   folded->Put(what, {w.array}, {made.array});
   return made;
 }
 
-void ConvertBlockDense(Call& c) {  // data, weight (k, n), scales (k / block, n), zero points or none
+/* data, weight (k, n), scales (k / block, n), zero points or none, bias or none; with `turned` the
+ * next three are (n, k) and (n, k / block). */
+void ConvertBlockDense(Call& c) {
   const Value &a = c.in(0), &w = c.in(1);
-  if (a.ndim() < 1 || !IsFloating(a.dtype()) || a.shape()[a.ndim() - 1] != w.shape()[0])
+  const bool turned = c.Attr("turned", int64_t{0}) != 0;
+  if (a.ndim() < 1 || !IsFloating(a.dtype()) || a.shape()[a.ndim() - 1] != w.shape()[turned ? 1 : 0])
     c.Refuse("data is " + std::string(DTypeName(a.dtype())) + " " + Text(a.shape()) + ", the weight has shape " + Text(w.shape()));
+  const auto of_rows = [&](int i) { return turned ? c.in(i) : c.Transpose(c.in(i), {1, 0}); };
   BlockForm f;
-  f.data = a, f.scale = c.Transpose(c.in(2), {1, 0}), f.bits = c.Attr("bits", int64_t{0});
-  f.numbers = PackedBlocks(c, w, f.bits, c.Attr("block_size", int64_t{0}));
+  f.data = a, f.scale = of_rows(2), f.bits = c.Attr("bits", int64_t{0});
+  f.numbers = PackedBlocks(c, w, turned, f.bits, c.Attr("block_size", int64_t{0}));
   const double middle = w.dtype() == kInt8 ? static_cast<double>(int64_t{1} << (f.bits - 1)) : 0;
   if (c.has(3))
-    f.zero = AddNumber(c, c.Cast(c.Transpose(c.in(3), {1, 0}), kFloat32), middle);
+    f.zero = AddNumber(c, c.Cast(of_rows(3), kFloat32), middle);
   else if (w.dtype() == kUint8)
     f.zero = c.Filled(f.scale.shape(), kFloat32, 0);
+  if (c.has(4)) f.bias = c.Reshape(c.in(4), Shape{c.in(4).size()});
   c.Out(BlockLayer(c, f));
 }
 

@@ -54,6 +54,35 @@ def test_products(kind, k, n, block, with_zeros):
         np.testing.assert_allclose(loaded(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("kind", [T.INT4, T.UINT8])
+@pytest.mark.parametrize("form", ["Transpose", "Gemm", "Gemm transB", "Gemm Transpose"])
+@pytest.mark.parametrize("with_zeros", [False, True])
+def test_weights_that_are_turned(form, kind, with_zeros):
+    """Blocks along the last axis behind a Transpose, as Olive writes them, and those of Gemm."""
+    rng, k, n, block = np.random.RandomState(4), 64, 10, 16
+    numbers, scale, zeros, floats = weight(rng, kind, k, n, block, with_zeros)
+    turned = form != "Gemm"
+    stored = [v if v is None or not turned else v.T for v in (numbers, scale, zeros)]
+    inits = [tensor("w", kind, stored[0]), numpy_helper.from_array(np.ascontiguousarray(stored[1]), "s")]
+    inits += [tensor("z", kind, stored[2])] if with_zeros else []
+    bias = rng.randn(n).astype("float32")
+    inits.append(numpy_helper.from_array(bias, "c"))
+    nodes = [h.make_node("DequantizeLinear", ["w", "s"] + ["z"] * with_zeros, ["f"], axis=-1 if turned else 0, block_size=block)]
+    if "Transpose" in form:
+        nodes.append(h.make_node("Transpose", ["f"], ["t"], perm=[1, 0]))
+    right = "t" if "Transpose" in form else "f"
+    nodes.append(h.make_node("MatMul", ["x", right], ["y"]) if form == "Transpose" else
+                 h.make_node("Gemm", ["x", right, "c"], ["y"], transB=int("transB" in form)))
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, ["n", k])], [h.make_tensor_value_info("y", T.FLOAT, ["n", n])],
+                         inits)
+    net = mx.onnx.load(h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10).SerializeToString())
+    for rows in (1, 20):
+        x = rng.randn(rows, k).astype("float32")
+        expected = x.astype("float64") @ floats + (0 if form == "Transpose" else bias)
+        np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+    assert '"_block_dense"' in net.convert()[0].tojson() and "plan of 1 nodes" in str(net.explain())
+
+
 def test_scales_in_float16():
     rng = np.random.RandomState(5)
     numbers, scale, zeros, floats = weight(rng, T.INT4, 64, 6, 16, False)
