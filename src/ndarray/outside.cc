@@ -5,14 +5,19 @@
 #include <cstring>
 
 #include "base/mix.h"
-#include "mxnet/engine.h"
 
 namespace mxnet {
 namespace {
 
-// In Chunk::number, which otherwise has neither: others may write; one of them does not say until
-// when. Below are the others' number.
-constexpr uint64_t kOutside = uint64_t{1} << 63, kForGood = uint64_t{1} << 62;
+// In Chunk::number, which otherwise has neither. kOutside: others may write; below is how many they
+// are. kForGood beside it: one of them does not say until when. kEnded without it: all have ended,
+// and below is a number of that moment.
+constexpr uint64_t kOutside = uint64_t{1} << 63, kForGood = uint64_t{1} << 62, kEnded = kForGood;
+
+uint64_t NextEnd() {
+  static std::atomic<uint64_t> last{0};
+  return Mix(0, ++last) >> 2 | kEnded;
+}
 
 template <typename Change>
 void Update(Chunk* chunk, const Change& change) {
@@ -49,8 +54,8 @@ void BeginOutside(const NDArray& array) {
 }
 
 void EndOutside(const NDArray& array) {
-  Update(array.chunk(), [](uint64_t n) { return n & kForGood || (n & ~kOutside) > 1 ? n - 1 : 0; });
-  Engine::Get()->PushSync([](RunContext) {}, array.ctx(), {}, {array.var()}, FnProperty::kNormal, 0, "end_of_loan");
+  const uint64_t end = NextEnd();
+  Update(array.chunk(), [end](uint64_t n) { return n & kForGood || (n & ~kOutside) > 1 ? n - 1 : end; });
 }
 
 void GiveAddress(const NDArray& array) {
@@ -63,8 +68,8 @@ bool WrittenOutside(const Chunk& chunk) {
 }
 
 uint64_t ContentsVersion(const NDArray& array, const void* at) {
-  const uint64_t version = array.version();
-  if (!WrittenOutside(*array.chunk())) return version;
+  const uint64_t version = array.version(), number = array.chunk()->number.load(std::memory_order_relaxed);
+  if (!WrittenOutside(*array.chunk())) return number & kEnded ? Mix(number, version) : version;
   static std::atomic<uint64_t> last{0};
   const uint64_t more = array.ctx().is_gpu() ? ++last : HashOf(at, array.type().Bytes());
   return Mix(Mix(0, version), more);

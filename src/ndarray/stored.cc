@@ -41,7 +41,7 @@ constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
  * another. */
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
-  return Mix(0, ++last) >> 1;  // the first bit has another meaning (outside.cc)
+  return Mix(0, ++last) >> 2;  // the first two bits have other meanings (outside.cc)
 }
 
 }  // namespace
