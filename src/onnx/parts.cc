@@ -16,7 +16,7 @@ constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter 
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
 constexpr size_t kMostOfQuick = 256;     // nodes of a model that may run node by node
 constexpr double kNsOfQuickNode = 4000;  // about what a node costs more in a new plan than by itself
-constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be there twice
+constexpr size_t kMostGivenBack = 1 << 16;  // bytes of weights that would be read from the file again
 constexpr int64_t kMostOfConstant = 64;     // elements of constants in parts that are shared; others are weights that kernels pack
 
 /* What nobody reads any more gives its memory back. */
