@@ -264,6 +264,7 @@ def test_what_follows_a_layer_is_part_of_it(name, rows, level):
     got = next(iter(model.run(inputs).values())).asnumpy()
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=2e-2 if level else 1e-4)
     assert "plan of 1 nodes" in str(model.explain())
+    assert "_fused_block_dense" in str(model.explain(runs=0).plans[0])
 
 
 def test_a_layer_between_steps_of_a_file_takes_what_follows():
