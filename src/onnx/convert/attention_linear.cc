@@ -107,7 +107,7 @@ void ConvertCausalConv(Call& c) {
   window.in = {padded.shape()[2]}, window.kernel = {size}, window.stride = {1}, window.dilate = {step}, window.before = {0},
   window.after = {0};
   Value y = Convolve(c, padded, w, c.has(2) ? c.in(2) : Value(), window, channels);
-  if (act) y = Mul(c, y, Sigmoid(c, y));
+  if (act) y = Silu(c, y);
   c.Out(0, turned(y));
   if (c.wants(1)) c.Out(1, turned(SliceAxis(c, padded, 2, padded.shape()[2] - before, padded.shape()[2])));
 }
@@ -128,14 +128,14 @@ void ConvertGatedNorm(Call& c) {  // data (..., heads x size), weight (size,), g
   if (size < 1 || x.shape()[x.ndim() - 1] % size) c.Refuse("data has shape " + Text(x.shape()) + ", scale " + Text(c.in(1).shape()));
   const Value rows = c.Cast(c.Reshape(x, Shape{x.size() / size, size}), kFloat32), gate = c.Cast(c.in(2), kFloat32);
   const Value normed = Mul(c, Mul(c, rows, RootMeanSquare(c, rows, 1, epsilon)), c.Cast(c.in(1), kFloat32));
-  const Value factor = kind == 2 ? Sigmoid(c, gate) : Mul(c, gate, Sigmoid(c, gate));
+  const Value factor = kind == 2 ? Sigmoid(c, gate) : Silu(c, gate);
   c.Out(c.Cast(Mul(c, c.Reshape(normed, x.shape()), factor), x.dtype()));
 }
 
 void ConvertScaledSilu(Call& c) {
   const float alpha = c.Attr("alpha", 1.0f);
   const Value scaled = c.has(1) ? Mul(c, c.in(0), c.Cast(c.Reshape(c.in(1), Shape(0)), c.in(0).dtype())) : MulNumber(c, c.in(0), alpha);
-  c.Out(Mul(c, scaled, Sigmoid(c, scaled)));
+  c.Out(Silu(c, scaled));
 }
 
 void ConvertGatedAdd(Call& c) {

@@ -1,5 +1,6 @@
 // Attention as onnxruntime's optimizer writes it.
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "onnx/convert/attention.h"
@@ -139,12 +140,7 @@ Sizes PackedSizes(const Call& c, const Value& weight) {
   return sizes;
 }
 
-Value PackedProduct(const Call& c, const Value& x, const Value& w, const Value& bias) {
-  std::vector<Value> operands = {x, c.Transpose(w, {1, 0})};
-  const bool given = bias.kind != Value::kNone;
-  if (given) operands.push_back(bias);
-  return c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[1])}, {"no_bias", Text(!given)}, {"flatten", "False"}});
-}
+Value PackedProduct(const Call& c, const Value& x, const Value& w, const Value& bias) { return Dense(c, x, c.Transpose(w, {1, 0}), bias); }
 
 void ConvertMicrosoftAttention(Call& c) {  // input, weights, bias, mask_index, past, attention_bias
   CheckRank(c, 0, 3, 3);
@@ -168,26 +164,35 @@ void ConvertQuantizedAttention(Call& c) {
   AttendPacked(c, all, PackedSizes(c, c.in(1)), heads, 5, 8, -1);
 }
 
-void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_cache
-  CheckRank(c, 0, 3, 4);
+namespace {
+
+/* Turns the heads of input 0, (batch, length, heads * size) or (batch, heads, length, size), by the
+ * angles of the tables 2 and 3: `angles(table, length)`, (batch or 1, length, 1, angles). */
+void RotateHeads(Call& c, const std::function<Value(int, int64_t)>& angles) {
   const Value& x = c.in(0);
   const bool interleaved = c.Attr("interleaved", int64_t{0}) != 0, flat = x.ndim() == 3;
   const int64_t turned = 2 * c.in(2).shape()[1], length = flat ? x.shape()[1] : x.shape()[2];
   int64_t heads = c.Attr("num_heads", int64_t{0});
-  c.Ignore("rotary_embedding_dim"), c.Ignore("is_packed_batching"), c.Ignore("scale");
+  c.Ignore("rotary_embedding_dim"), c.Ignore("scale");
   if (flat && heads == 0) heads = x.shape()[2] / std::max<int64_t>(1, turned);
   if (flat && (heads < 1 || x.shape()[2] % heads))
     c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
   const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], length, heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
-  Value places = c.in(1);
-  if (places.size() == 1) {  // where the first element is
-    Sizes more;
-    for (int64_t i = 0; i < length; ++i) more.push_back(i);
-    places = Add(c, IntsLike(c, more, {1, length}), c.Reshape(c.Cast(places, kInt64), Shape(0)));
-  }
-  const auto angles = [&](int i) { return c.Reshape(Take(c, c.in(i), places, 0), Shape{places.shape()[0], length, 1, turned / 2}); };
-  const Value y = Rotate(c, apart, angles(2), angles(3), turned, interleaved);
+  const Value y = Rotate(c, apart, angles(2, length), angles(3, length), turned, interleaved);
   c.Out(flat ? c.Reshape(y, x.shape()) : c.Transpose(y, {0, 2, 1, 3}));
+}
+
+}  // namespace
+
+void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_cache
+  CheckRank(c, 0, 3, 4);
+  c.Ignore("is_packed_batching");
+  RotateHeads(c, [&](int table, int64_t length) {
+    Value places = c.in(1);
+    if (places.size() == 1)  // where the first element is
+      places = Add(c, c.Reshape(CountUp(c, length), Shape{1, length}), c.Reshape(c.Cast(places, kInt64), Shape(0)));
+    return c.Reshape(Take(c, c.in(table), places, 0), Shape{places.shape()[0], length, 1, c.in(table).shape()[1]});
+  });
 }
 
 /* input, positions (3, batch, length) of time, height and width, cos_cache, sin_cache. Each angle
@@ -195,24 +200,18 @@ void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_c
 void ConvertSectionedRotary(Call& c) {
   CheckRank(c, 0, 3, 4);
   CheckRank(c, 1, 3, 3);
-  const Value& x = c.in(0);
-  const bool interleaved = c.Attr("interleaved", int64_t{0}) != 0, flat = x.ndim() == 3, by_turns = c.Attr("mrope_layout", int64_t{0}) != 0;
-  const int64_t half = c.in(2).shape()[1], length = flat ? x.shape()[1] : x.shape()[2];
+  const bool by_turns = c.Attr("mrope_layout", int64_t{0}) != 0;
+  const int64_t half = c.in(2).shape()[1];
   const Sizes sections = c.Attr("mrope_section", Sizes{});
-  int64_t heads = c.Attr("num_heads", int64_t{0});
-  c.Ignore("rotary_embedding_dim"), c.Ignore("scale");
   if (c.Attr("is_packed_batching", int64_t{0}) != 0) c.Refuse("attribute is_packed_batching is not 0; accepted is 0");
   if (sections.size() != 3 || sections[0] + sections[1] + sections[2] != half || c.in(1).shape()[0] != 3)
     c.Refuse("attribute mrope_section is " + Text(sections) + " for " + Text(half) + " angles, positions have shape " +
              Text(c.in(1).shape()));
-  if (flat && heads == 0) heads = x.shape()[2] / std::max<int64_t>(1, 2 * half);
-  if (flat && (heads < 1 || x.shape()[2] % heads))
-    c.Refuse("attribute num_heads is " + Text(heads) + " for data of shape " + Text(x.shape()));
   const auto source = [&](int64_t i) {
     if (by_turns) return i % 3 != 0 && i < 3 * sections[static_cast<size_t>(i % 3)] ? i % 3 : int64_t{0};
     return i < sections[0] ? int64_t{0} : i < sections[0] + sections[1] ? int64_t{1} : int64_t{2};
   };
-  const auto angles = [&](int table) {
+  RotateHeads(c, [&](int table, int64_t length) {
     Value sum;
     for (int64_t part = 0; part < 3; ++part) {
       std::vector<double> mask;
@@ -222,10 +221,7 @@ void ConvertSectionedRotary(Call& c) {
       sum = part == 0 ? rows : Add(c, sum, rows);
     }
     return c.Reshape(sum, Shape{c.in(1).shape()[1], length, 1, half});
-  };
-  const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], length, heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
-  const Value y = Rotate(c, apart, angles(2), angles(3), 2 * half, interleaved);
-  c.Out(flat ? c.Reshape(y, x.shape()) : c.Transpose(y, {0, 2, 1, 3}));
+  });
 }
 
 }  // namespace onnx

@@ -28,8 +28,7 @@ Gate ReadGate(const Call& c) {
 }
 
 /* Shares of all experts in each token, (tokens, experts): 0 for those that are not among the k
- * best. `of_chosen`: of a softmax of these
- * alone. */
+ * best. `of_chosen`: of a softmax of these alone. */
 Value Shares(const Call& c, const Value& router, const Value& weights, bool of_chosen) {
   const int64_t k = c.Attr("k", int64_t{1}), experts = router.shape()[1];
   if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
@@ -59,7 +58,7 @@ Value Activate(const Call& c, const Gate& g, const Value& first, const Value& th
   switch (g.kind) {
     case 0: y = c.Op("relu", {gate}); break;
     case 1: y = c.Op("LeakyReLU", {gate}, {{"act_type", "gelu"}}); break;
-    case 2: y = Mul(c, gate, Sigmoid(c, gate)); break;
+    case 2: y = Silu(c, gate); break;
     case 3: y = gate; break;
     default: {
       const bool bounded = g.limit < std::numeric_limits<double>::infinity();
@@ -103,9 +102,7 @@ void ConvertMoE(Call& c) {  // data, router, then weights and bias of three prod
     const int at = 2 * product;
     if (!c.has(at)) return Value();
     const Value w = OfExpert(c, c.in(at), e);
-    std::vector<Value> operands = {x, w};
-    if (c.has(at + 1)) operands.push_back(OfExpert(c, c.in(at + 1), e));
-    return c.Op("FullyConnected", operands, {{"num_hidden", Text(w.shape()[0])}, {"no_bias", Text(!c.has(at + 1))}, {"flatten", "False"}});
+    return Dense(c, x, w, c.has(at + 1) ? OfExpert(c, c.in(at + 1), e) : Value());
   });
 }
 
@@ -185,7 +182,7 @@ void ConvertMatMulBnb4(Call& c) {  // A, B (two numbers in a byte, the high one 
   const Value scaled = Mul(c, c.Reshape(flat, Shape{blocks, block}), c.Cast(c.Reshape(c.in(2), Shape{blocks, 1}), kFloat32));
   const Value rows = c.Reshape(SliceAxis(c, c.Reshape(scaled, Shape{blocks * block}), 0, 0, count), Shape{n, k});
   const Value weight = c.Cast(across ? rows : c.Transpose(rows, {1, 0}), a.dtype());
-  c.Out(c.Op("FullyConnected", {a, weight}, {{"num_hidden", Text(across ? n : k)}, {"no_bias", "True"}, {"flatten", "False"}}));
+  c.Out(Dense(c, a, weight));
 }
 
 }  // namespace onnx

@@ -65,10 +65,8 @@ void ConvertFusedGemm(Call& c) {
   const double alpha = c.Attr("alpha", 1.0f), beta = c.Attr("beta", 1.0f);
   const Value weight = alpha == 1 ? b : MulNumber(c, b, alpha);
   const bool bias = c.has(2) && c.in(2).ndim() == 1 && c.in(2).size() == b.shape()[0];
-  std::vector<Value> operands = {a, weight};
   const auto scaled = [&] { return beta == 1 ? c.in(2) : MulNumber(c, c.in(2), beta); };
-  if (bias) operands.push_back(scaled());
-  Value y = c.Op("FullyConnected", operands, {{"num_hidden", Text(b.shape()[0])}, {"no_bias", Text(!bias)}, {"flatten", "False"}});
+  Value y = Dense(c, a, weight, bias ? scaled() : Value());
   if (c.has(2) && !bias) y = Add(c, y, scaled());
   const double leak = c.Attr("activation_alpha", 0.01f);
   c.Ignore("activation_beta"), c.Ignore("activation_gamma");
@@ -91,8 +89,7 @@ void ConvertFusedMatMul(Call& c) {
   const bool across = c.Attr("transB", int64_t{0}) != 0;
   Value y;
   if (b.known() && b.ndim() == 2 && a.ndim() >= 2) {
-    const Value weight = across ? b : c.Transpose(b, {1, 0});
-    y = c.Op("FullyConnected", {a, weight}, {{"num_hidden", Text(weight.shape()[0])}, {"no_bias", "True"}, {"flatten", "False"}});
+    y = Dense(c, a, across ? b : c.Transpose(b, {1, 0}));
   } else {
     y = MatMul(c, a, b, across && b.ndim() >= 2);
   }

@@ -17,11 +17,11 @@ Value GroupNormed(Call& c, const Value& x) {
   for (int i = 1; i <= 2; ++i)
     if (c.in(i).size() != channels)
       c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for " + Text(channels) + " channels");
-  const Value data = last ? c.Transpose(x, {0, 3, 1, 2}) : x;
+  const Value data = last ? ChannelsFirst(c, x) : x;
   const auto each = [&](int i) { return c.Cast(c.Reshape(c.in(i), Shape{channels}), x.dtype()); };
   Value y = c.Op("GroupNorm", {data, each(1), each(2)}, {{"num_groups", Text(groups)}, {"eps", Text(epsilon)}});
-  if (activation == 1) y = Mul(c, y, Sigmoid(c, y));
-  return last ? c.Transpose(y, {0, 2, 3, 1}) : y;
+  if (activation == 1) y = Silu(c, y);
+  return last ? ChannelsLast(c, y) : y;
 }
 
 }  // namespace

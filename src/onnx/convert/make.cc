@@ -94,6 +94,19 @@ Value Take(const Call& c, const Value& x, const Value& indices, int axis) {
   return c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "clip"}});
 }
 
+Value ChannelsFirst(const Call& c, const Value& x) {
+  Sizes order = {0, x.ndim() - 1};
+  for (int i = 1; i + 1 < x.ndim(); ++i) order.push_back(i);
+  return c.Transpose(x, order);
+}
+
+Value ChannelsLast(const Call& c, const Value& x) {
+  Sizes order = {0};
+  for (int i = 2; i < x.ndim(); ++i) order.push_back(i);
+  order.push_back(1);
+  return c.Transpose(x, order);
+}
+
 Value AlongAxis(const Call& c, const Value& x, int axis, int rank) {
   Sizes shape(static_cast<size_t>(rank), 1);
   shape[static_cast<size_t>(axis)] = x.size();

@@ -33,6 +33,7 @@ inline Value PowNumber(const Call& c, const Value& a, double b) { return BinaryN
 Value Where(const Call& c, const Value& condition, const Value& x, const Value& y);
 Value Clip(const Call& c, const Value& x, double least, double most);
 Value Sigmoid(const Call& c, const Value& x);
+inline Value Silu(const Call& c, const Value& x) { return Mul(c, x, Sigmoid(c, x)); }
 
 // ---- reductions over axes in [0, rank)
 Value Reduce(const Call& c, const char* op, const Value& x, const Sizes& axes, bool keepdims);  // op: "sum" for _npi_sum
@@ -48,6 +49,9 @@ std::vector<Value> Split(const Call& c, const Value& x, int axis, int64_t parts)
 Value Pad(const Call& c, const Value& x, const Sizes& before, const Sizes& after, double value);
 /* Rows of an axis; indices in range. */
 Value Take(const Call& c, const Value& x, const Value& indices, int axis);
+/* An image whose channels are last, with them behind the batch; the other way round. */
+Value ChannelsFirst(const Call& c, const Value& x);
+Value ChannelsLast(const Call& c, const Value& x);
 /* x of shape (n,) as one that broadcasts along `axis` of `rank`. */
 Value AlongAxis(const Call& c, const Value& x, int axis, int rank);
 Value IntsLike(const Call& c, const Sizes& values, const Sizes& shape, int dtype = kInt64);

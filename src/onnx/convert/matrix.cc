@@ -13,15 +13,6 @@ namespace onnx {
 
 namespace {
 
-/* x (..., k) times the transposed weight (n, k). */
-Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias) {
-  return c.Op("FullyConnected", {x, weight, bias},
-              {{"num_hidden", Text(weight.shape()[0])}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});
-}
-
-/* Without bias: values of kind kNone at the end are left out. */
-Value Dense(const Call& c, const Value& x, const Value& weight) { return Dense(c, x, weight, Value()); }
-
 /* Both have the same dimensions but for the last two. */
 bool SameBatch(const Shape& a, const Shape& b) {
   if (a.ndim() != b.ndim() || a.ndim() < 3) return false;
@@ -133,7 +124,7 @@ void Distances(Call& c) {
   const auto squares = [&](const Value& x, const Shape& shape) {
     return c.Reshape(c.Op("_npi_sum", {c.Op("_npi_square", {x})}, {{"axis", "(1,)"}}), shape);
   };
-  const Value products = Dense(c, a, b, Value());
+  const Value products = Dense(c, a, b);
   Value y = c.Op("_npi_add", {WithNumber(c, "_npi_multiply_scalar", products, -2), squares(a, Shape{a.shape()[0], 1})});
   y = WithNumber(c, "_npi_maximum_scalar", c.Op("_npi_add", {y, squares(b, Shape{1, b.shape()[0]})}), 0);
   c.Out(metric == "euclidean" ? c.Op("_npi_sqrt", {y}) : y);

@@ -10,19 +10,6 @@ namespace onnx {
 
 namespace {
 
-Value ChannelsFirst(const Call& c, const Value& x) {
-  Sizes order = {0, x.ndim() - 1};
-  for (int i = 1; i + 1 < x.ndim(); ++i) order.push_back(i);
-  return c.Transpose(x, order);
-}
-
-Value ChannelsLast(const Call& c, const Value& x) {
-  Sizes order = {0};
-  for (int i = 2; i < x.ndim(); ++i) order.push_back(i);
-  order.push_back(1);
-  return c.Transpose(x, order);
-}
-
 void ConvertTrilu(Call& c) { ConvertAs(c, "Trilu", 14, c.inputs()); }
 void ConvertOlderGridSample(Call& c) { ConvertAs(c, "GridSample", 16, c.inputs()); }
 void ConvertGatherND(Call& c) { ConvertAs(c, "GatherND", 12, c.inputs()); }
@@ -90,17 +77,12 @@ void ConvertBiasDropout(Call& c) {  // data, bias, residual, ratio, training mod
 }
 
 void ConvertConvTransposeWithPads(Call& c) {  // X, W, pads, B
-  NodeProto plain = c.node;
+  std::vector<Attribute> given;
   if (c.has(2)) {
-    Attribute pads;
-    pads.name = "pads", pads.kind = AttributeKind::kInts, pads.ints = c.Ints(2);
-    plain.attributes.push_back(pads);
+    given.emplace_back();
+    given[0].name = "pads", given[0].kind = AttributeKind::kInts, given[0].ints = c.Ints(2);
   }
-  Call inner(plain, 11, nullptr, {c.in(0), c.in(1), c.has(3) ? c.in(3) : Value()}, c.builder());
-  ConvertConvTranspose(inner);
-  inner.CheckAttributes();
-  for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
-  c.Out(inner.outputs()[0]);
+  ConvertAs(c, "ConvTranspose", 11, {c.in(0), c.in(1), c.has(3) ? c.in(3) : Value()}, {}, given);
 }
 
 /* Pairs of numbers in the last dimension. argument: the second one is conjugated. */

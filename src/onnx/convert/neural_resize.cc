@@ -148,8 +148,7 @@ Value ByMatrix(const Call& c, const Value& x, const AxisResize& a, const Taps& t
   for (int i = 0; i < x.ndim(); ++i) order.push_back(i);
   std::swap(order[static_cast<size_t>(a.axis)], order.back());
   const Value last = c.Transpose(x, order);
-  return c.Transpose(c.Op("FullyConnected", {last, weight}, {{"num_hidden", Text(a.out)}, {"no_bias", "True"}, {"flatten", "False"}}),
-                     order);
+  return c.Transpose(Dense(c, last, weight), order);
 }
 
 Value ResizeAxis(const Call& c, const ResizeRules& r, const Value& x, const AxisResize& a) {

@@ -80,6 +80,11 @@ Value Join(const Call& c, const std::vector<Value>& values, int axis) {
   return c.Op("Concat", full, {{"num_args", Text(static_cast<int64_t>(full.size()))}, {"dim", Text(axis)}});
 }
 
+Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias) {
+  return c.Op("FullyConnected", {x, weight, bias},
+              {{"num_hidden", Text(weight.shape()[0])}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});
+}
+
 Value NotNegative(const Call& c, const Value& indices, int64_t size) {
   if (indices.known()) {
     std::vector<int64_t> numbers = IntegersOf(indices);
@@ -126,9 +131,15 @@ void MoveElements(Call& c, Converter convert) {
   }
 }
 
-void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own) {
+void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own,
+               const std::vector<Attribute>& given) {
   const Rule* const rule = FindRule("", op, opset);
-  Call inner(c.node, opset, rule->argument, std::move(inputs), c.builder());
+  NodeProto more;
+  if (!given.empty()) {
+    more = c.node;
+    more.attributes.insert(more.attributes.end(), given.begin(), given.end());
+  }
+  Call inner(given.empty() ? c.node : more, opset, rule->argument, std::move(inputs), c.builder());
   for (const char* name : own) inner.Ignore(name);
   rule->convert(inner);
   inner.CheckAttributes();

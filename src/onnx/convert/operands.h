@@ -41,6 +41,8 @@ Value CountUp(const Call& c, int64_t n);
 Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end);
 /* Puts values together along one axis; those without elements are left out. */
 Value Join(const Call& c, const std::vector<Value>& values, int axis);
+/* x (..., k) times the transposed weight (n, k); the bias may be none. */
+Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias = Value());
 /* negative indices -> those from the beginning, for a dimension of `size` entries. */
 Value NotNegative(const Call& c, const Value& indices, int64_t size);
 
@@ -55,9 +57,11 @@ void MoveElements(Call& c, Converter convert);
 
 /*
  * What the converter of an ai.onnx operator makes of these inputs, with the attributes of this node
- * but for those that are `own`; its result i is result i here. Inputs keep their places.
+ * but for those that are `own`; its result i is result i here. Inputs keep their places. `given`:
+ * attributes that this operator has as inputs.
  */
-void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own = {});
+void ConvertAs(Call& c, const char* op, int64_t opset, std::vector<Value> inputs, const std::vector<const char*>& own = {},
+               const std::vector<Attribute>& given = {});
 
 }  // namespace onnx
 }  // namespace mxnet

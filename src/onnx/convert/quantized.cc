@@ -49,9 +49,8 @@ Value RowZero(const Call& c, const Value& zero, const Value& a) {
 bool IsZero(const Value& v) {
   if (v.kind == Value::kNone) return true;
   if (!v.known()) return false;
-  std::vector<char> bytes(static_cast<size_t>(v.size()) * DTypeSize(v.dtype()));
-  if (!bytes.empty()) v.array.SyncCopyToCPU(bytes.data(), bytes.size());
-  return std::all_of(bytes.begin(), bytes.end(), [](char b) { return b == 0; });
+  const std::vector<uint8_t> bytes = BytesOf(v.array);
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
 }
 
 void MakeSigned(const Call& c, Value* x, Value* zero) {
@@ -67,7 +66,7 @@ std::vector<uint8_t> BytesOf(const NDArray& a) {
   const bool held = chunk->stored && HoldStored(chunk);
   if (held)
     std::memcpy(bytes.data(), static_cast<const char*>(chunk->handle.dptr) + a.byte_offset(), bytes.size());
-  else
+  else if (!bytes.empty())
     a.SyncCopyToCPU(bytes.data(), bytes.size());
   if (held) ReleaseStored(chunk);
   return bytes;

@@ -62,10 +62,7 @@ namespace {
 void InChannelsFirst(Call& c, const std::function<Value(const Value&)>& f) {
   const Value& x = c.in(0);
   if (c.Attr("channels_last", int64_t{0}) == 0) return c.Out(f(x));
-  Sizes first = {0, x.ndim() - 1}, last = {0};
-  for (int i = 1; i + 1 < x.ndim(); ++i) first.push_back(i), last.push_back(i + 1);
-  last.push_back(1);
-  c.Out(c.Transpose(f(c.Transpose(x, first)), last));
+  c.Out(ChannelsLast(c, f(ChannelsFirst(c, x))));
 }
 
 }  // namespace

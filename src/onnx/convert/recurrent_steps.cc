@@ -9,10 +9,6 @@ namespace {
 
 constexpr int64_t kMostSteps = 16384;  // of which a graph is made
 
-Value Dense(const Call& c, const Value& x, const Value& w) {
-  return c.Op("FullyConnected", {x, w}, {{"num_hidden", Text(w.shape()[0])}, {"no_bias", "True"}, {"flatten", "False"}});
-}
-
 Value Activate(const Call& c, const Recurrent& layer, const Activation& a, Value x) {
   if (layer.clip > 0) x = Clip(c, x, -layer.clip, layer.clip);
   if (a.name == "sigmoid") return Sigmoid(c, x);

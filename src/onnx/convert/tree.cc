@@ -67,9 +67,8 @@ Value Linear(const Call& c, const Value& x, const std::vector<float>& coefficien
       (!intercepts.empty() && static_cast<int64_t>(intercepts.size()) != rows))
     c.Refuse("there are " + Text(static_cast<int64_t>(coefficients.size())) + " coefficients and " +
              Text(static_cast<int64_t>(intercepts.size())) + " intercepts for data of shape " + Text(x.shape()));
-  std::vector<Value> operands = {x, FloatsOf(c, coefficients, Shape{rows, features}, x.dtype())};
-  if (!intercepts.empty()) operands.push_back(FloatsOf(c, intercepts, Shape{rows}, x.dtype()));
-  return c.Op("FullyConnected", operands, {{"num_hidden", Text(rows)}, {"no_bias", Text(intercepts.empty())}, {"flatten", "False"}});
+  const Value bias = intercepts.empty() ? Value() : FloatsOf(c, intercepts, Shape{rows}, x.dtype());
+  return Dense(c, x, FloatsOf(c, coefficients, Shape{rows, features}, x.dtype()), bias);
 }
 
 void ConvertLinearClassifier(Call& c) {

@@ -43,10 +43,6 @@ Value Matrix(const Call& c, const std::vector<float>& numbers, int64_t rows, int
   return c.Cast(c.Tensor(Shape{rows, columns}, kFloat32, numbers.data()), dtype);
 }
 
-Value Product(const Call& c, const Value& x, const Value& rows) {
-  return c.Op("FullyConnected", {x, rows}, {{"num_hidden", Text(rows.shape()[0])}, {"no_bias", "True"}, {"flatten", "False"}});
-}
-
 /* (examples, vectors) */
 Value Kernel(const Call& c, const Machine& m, const std::string& kernel, const Value& x, const Value& vectors) {
   if (kernel == "RBF") {  // sums of squares of differences, exact where they are small
@@ -54,7 +50,7 @@ Value Kernel(const Call& c, const Machine& m, const std::string& kernel, const V
         Sub(c, c.Reshape(x, Shape{x.shape()[0], 1, x.shape()[1]}), c.Reshape(vectors, Shape{1, vectors.shape()[0], x.shape()[1]}));
     return Unary(c, "exp", MulNumber(c, Sum(c, Mul(c, apart, apart), {2}, false), -m.gamma));
   }
-  const Value dots = Product(c, x, vectors);
+  const Value dots = Dense(c, x, vectors);
   if (kernel == "LINEAR") return dots;
   const Value scaled = AddNumber(c, MulNumber(c, dots, m.gamma), m.coef0);
   return kernel == "POLY" ? PowNumber(c, scaled, std::trunc(m.degree)) : Unary(c, "tanh", scaled);
@@ -87,11 +83,10 @@ Pairs OneAgainstOne(const Call& c, const Machine& m, const Value& kernels) {
     }
   const int dtype = kernels.dtype();
   Pairs made;
-  made.scores =
-      Add(c, Product(c, kernels, Matrix(c, rows, pairs, vectors, dtype, "coefficients")), Matrix(c, bias, 1, pairs, dtype, "rho"));
+  made.scores = Add(c, Dense(c, kernels, Matrix(c, rows, pairs, vectors, dtype, "coefficients")), Matrix(c, bias, 1, pairs, dtype, "rho"));
   const Value won = c.Cast(BinaryNumber(c, "greater", made.scores, 0), dtype), lost = AddNumber(c, MulNumber(c, won, -1), 1);
-  made.votes = Add(c, Product(c, won, Matrix(c, votes_i, classes, pairs, dtype, "votes")),
-                   Product(c, lost, Matrix(c, votes_j, classes, pairs, dtype, "votes")));
+  made.votes = Add(c, Dense(c, won, Matrix(c, votes_i, classes, pairs, dtype, "votes")),
+                   Dense(c, lost, Matrix(c, votes_j, classes, pairs, dtype, "votes")));
   return made;
 }
 
@@ -107,7 +102,7 @@ void ConvertSVMRegressor(Call& c) {
   const Value coefficients = Matrix(c, m.coefficients, 1, supports > 0 ? supports : features, x.dtype(), "coefficients");
   const Value kernels =
       supports > 0 ? Kernel(c, m, m.kernel, x, Matrix(c, m.vectors, supports, features, x.dtype(), "support_vectors")) : x;
-  Value y = AddNumber(c, Product(c, kernels, coefficients), m.rho[0]);
+  Value y = AddNumber(c, Dense(c, kernels, coefficients), m.rho[0]);
   if (one_class) y = AddNumber(c, MulNumber(c, c.Cast(BinaryNumber(c, "greater", y, 0), x.dtype()), 2), -1);
   c.Out(c.Cast(Transformed(c, y, post), kFloat32));
 }
@@ -125,7 +120,7 @@ void ConvertSVMClassifier(Call& c) {
   const int64_t features = x.shape()[1], classes = std::max<int64_t>(1, labels.size()), vectors = m.count();
   Value scores, places;
   if (vectors == 0) {
-    scores = AddNumber(c, Product(c, x, Matrix(c, m.coefficients, classes, features, x.dtype(), "coefficients")), m.rho[0]);
+    scores = AddNumber(c, Dense(c, x, Matrix(c, m.coefficients, classes, features, x.dtype(), "coefficients")), m.rho[0]);
     places = c.Op("_npi_argmax", {scores}, {{"axis", "1"}});
   } else {
     CheckClasses(c, m, classes);
