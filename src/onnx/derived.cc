@@ -1,5 +1,6 @@
 #include "onnx/derived.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
+#include "onnx/builder.h"
 
 namespace mxnet {
 namespace onnx {
@@ -103,7 +105,11 @@ bool Computes(const Attrs& attrs) {
 
 }  // namespace
 
-std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept) {
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, FoldedWeights* weights) {
+  // Most of what is computed beforehand are sizes. Smaller arrays are never delayed (StoredArray).
+  const auto is_large = [](const NDArray& a) { return a.type().Bytes() >= kLeast; };
+  if (std::none_of(operands.begin(), operands.end(), is_large)) return {};
+  const std::vector<bool> kept = weights->Keeps(operands);
   bool any = false;
   size_t plain = 0, made = 0;
   TensorTypes in, out(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));

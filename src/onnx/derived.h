@@ -14,12 +14,14 @@
 namespace mxnet {
 namespace onnx {
 
+class FoldedWeights;
+
 /*
- * The results of an operator on constants, as stored arrays. `kept`: those that live as long as the
- * model and are never written. None where they are to be computed now: no operand is stored or a
- * kept one of some size, or results are small.
+ * The results of an operator on constants, as stored arrays. `weights` tells which of them live as
+ * long as the model and are never written. None where they are to be computed now: no operand is
+ * stored or a kept one of some size, or results are small.
  */
-std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept);
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, FoldedWeights* weights);
 
 }  // namespace onnx
 }  // namespace mxnet

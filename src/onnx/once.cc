@@ -64,7 +64,6 @@ size_t NodeByNode::given_back() const {
 }
 
 void NodeByNode::Run(Env* env) const {
-  static const Value nothing;
   GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
   // A result must not be a view of what a caller gave, of a weight, or of another result.
   std::unordered_set<const Chunk*> taken;
@@ -72,17 +71,11 @@ void NodeByNode::Run(Env* env) const {
   for (const auto& given : *env)
     if (given.second.kind == Value::kTensor) taken.insert(given.second.array.chunk());
   for (const Step& step : steps_) {
-    std::vector<Value> operands;
-    operands.reserve(step.node->inputs.size());
-    for (const std::string& name : step.node->inputs) {
+    const auto find = [&](const std::string& name) {
       const auto given = env->find(name);
-      const Value& v = given != env->end() ? given->second : name.empty() ? nothing : *Constant(name);
-      if (v.kind == Value::kTensor) v.array.WaitToRead();
-      operands.push_back(builder.Widened(v, name));
-    }
-    std::vector<Value> results = ResultsOnArrays(*step.node, *step.rule, std::move(operands), &builder);
-    for (size_t i = 0; i < results.size(); ++i)
-      if (!step.node->outputs[i].empty()) (*env)[step.node->outputs[i]] = std::move(results[i]);
+      return given != env->end() ? &given->second : Constant(name);
+    };
+    PutResults(*step.node, ResultsOnArrays(*step.node, *step.rule, OperandsOnCPU(*step.node, find, &builder), &builder), env);
     for (const std::string* name : step.last) env->erase(*name);
   }
   for (const std::string& name : results_) {
@@ -113,14 +106,20 @@ void Apply(const Rule& rule, Call* call) {
   call->CheckAttributes();
 }
 
-std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder) {
+std::vector<Value> OperandsOnCPU(const NodeProto& node, const FindsValue& find, GraphBuilder* builder) {
   std::vector<Value> values;
+  values.reserve(node.inputs.size());
   for (const std::string& name : node.inputs) {
-    Value v = name.empty() ? Value() : *FindValue(session, env, name);
+    Value v = name.empty() ? Value() : *find(name);
     if (v.kind == Value::kTensor) v = builder->Widened(Value(OnCPU(v.array)), name);
     values.push_back(std::move(v));
   }
   return values;
+}
+
+std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder) {
+  return OperandsOnCPU(
+      node, [&](const std::string& name) { return FindValue(session, env, name); }, builder);
 }
 
 std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder) {
@@ -131,6 +130,11 @@ std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std:
     call.Refuse("the contents of an input are not known");
   }
   return std::move(call.outputs());
+}
+
+void PutResults(const NodeProto& node, std::vector<Value> results, Env* env) {
+  for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
+    if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = std::move(results[i]);
 }
 
 }  // namespace onnx

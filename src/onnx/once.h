@@ -25,7 +25,7 @@ class NodeByNode {
    * REQUIRES: no node holds graphs. */
   NodeByNode(Session* session, const std::vector<const NodeProto*>& nodes, const std::vector<ValueInfo>& results,
              const Conversions& converted);
-  /* Adds what the nodes give; what nobody reads any more goes. */
+  /* Adds what the nodes give; what nobody reads any more goes. Results are arrays of their own. */
   void Run(Env* env) const;
   /* Bytes of weights whose arrays would have to be made again, since plans alone hold them. */
   size_t given_back() const;

@@ -57,22 +57,27 @@ class Levels {
       const auto it = level_.find(name);
       if (it != level_.end()) level = std::max(level, it->second);
     }
-    if (level % 2 != (changes ? 1U : 0U)) ++level;
+    if (Changes(level) != changes) ++level;
     for (const std::string& name : node->outputs) level_[name] = level;
     if (nodes_.size() <= level) nodes_.resize(level + 1);
     nodes_[level].push_back(node);
-    ++all_;
-    changing_ += changes ? 1 : 0;
   }
-  size_t all() const { return all_; }
-  size_t changing() const { return changing_; }
+  static bool Changes(size_t level) { return level % 2 == 1; }
+  /* Do most nodes change, so that parts would spare little? */
+  bool MostChange() const {
+    size_t all = 0, changing = 0;
+    for (size_t level = 0; level < nodes_.size(); ++level) {
+      all += nodes_[level].size();
+      changing += Changes(level) ? nodes_[level].size() : 0;
+    }
+    return 4 * changing > 3 * all;
+  }
   const std::vector<std::vector<const NodeProto*>>& nodes() const { return nodes_; }
   bool Has(const std::string& name) const { return level_.count(name) > 0; }
 
  private:
   std::unordered_map<std::string, size_t> level_;  // of what nodes give
   std::vector<std::vector<const NodeProto*>> nodes_;
-  size_t all_ = 0, changing_ = 0;
 };
 
 }  // namespace
@@ -92,7 +97,7 @@ std::shared_ptr<CachedOp> Runner::OpFor(const Stage& stage, const AttrDict& flag
 
 std::unique_ptr<PartsDraft> StageBuilder::DraftParts() {
   if (!runner_->IsModel() || session_->precision() != kFloat32 || pending_->nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
-      !stage_->host.empty())
+      !stage_->host.empty() || 4 * anew_.size() > 3 * pending_->nodes.size())
     return nullptr;
   auto draft = std::make_unique<PartsDraft>();
   for (const auto& given : env_) {
@@ -130,14 +135,14 @@ std::shared_ptr<Parts> Runner::MakeParts(const PartsDraft& draft) const {
     else
       levels.Add(n, draft.anew.count(n) > 0);
   }
-  if (4 * levels.changing() > 3 * levels.all()) return nullptr;
+  if (levels.MostChange()) return nullptr;
   auto parts = std::make_shared<Parts>();
   std::unordered_set<std::string_view> after(results.begin(), results.end());
   for (size_t level = levels.nodes().size(); level-- > 0;) {
     if (levels.nodes()[level].empty()) continue;
     parts->list.emplace_front();
     Parts::Part& part = parts->list.front();
-    part.changes = level % 2 == 1;
+    part.changes = Levels::Changes(level);
     part.pending.nodes = levels.nodes()[level];
     part.pending.is_part = true;
     part.pending.known = known;
@@ -165,7 +170,7 @@ bool Runner::IsQuick(const Env& env) const {
   const Stage& made = *root_.stages.front();
   if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32 || !made.op || made.rest || !made.host.empty()) return false;
   const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
-  if (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs)) return false;
+  if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   const double ns = made.op->Stats().forward_ns * ElementsOf(env) / std::max(1.0, made.elements);
   return ns <= kNsOfQuickNode * static_cast<double>(root_.nodes.size());
 }

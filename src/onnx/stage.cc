@@ -69,10 +69,7 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       reduces_(!whole && session_->precision() != kFloat32),
       builder_(session_->options().ctx, session_->folded(), false, !whole && session_->widens()),
       todo_(pending->nodes.begin(), pending->nodes.end()),
-      stage_(std::make_shared<Stage>()) {
-  values_.reserve(2 * todo_.size());
-  found_.reserve(2 * todo_.size());
-}
+      stage_(std::make_shared<Stage>()) {}
 
 const Value* StageBuilder::Lookup(const std::string& name) {
   const auto before = found_.find(name);
@@ -487,8 +484,7 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
     results = ResultsOnArrays(node, *FindRule(node.domain, node.op, node.opset), OperandsOnCPU(*session_, node, *env, &builder), &builder);
   }
-  for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
-    if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = results[i];
+  PutResults(node, std::move(results), env);
 }
 
 ConvertedGraph Runner::Convert(const Env& env) {
@@ -569,7 +565,7 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
     results.push_back(builder.Narrowed(*found, IsModel() ? v.dtype : -1, v.name));
-    if (found->kind == Value::kTensor && IsModel() && IsKept(v.name, stages))
+    if (found->kind == Value::kTensor && IsModel() && !way.once && IsKept(v.name, stages))
       results.back() = Value(results.back().array.Copy(Context::CPU()));
     found = &results.back();
     const auto given = into.find(v.name);

@@ -3,6 +3,7 @@
 #define MXNET_ONNX_STAGE_H_
 
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -230,8 +231,11 @@ Value ValueOf(const Constant& constant);
 /* Converts a node, and says in errors which it is. */
 void Apply(const Rule& rule, Call* call);
 /* The inputs of a node that runs on arrays, and its results. */
+using FindsValue = std::function<const Value*(const std::string& name)>;
+std::vector<Value> OperandsOnCPU(const NodeProto& node, const FindsValue& find, GraphBuilder* builder);
 std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
 std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder);
+void PutResults(const NodeProto& node, std::vector<Value> results, Env* env);
 
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);
