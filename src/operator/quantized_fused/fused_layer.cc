@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "mxnet/env.h"
@@ -298,8 +299,8 @@ Op& Register(const LayerKind& kind) {
 const LayerKind* KindOf(const Node& node, bool fused) {
   static const Op* const ops[][2] = {{Op::Get(kConvolution.layer), Op::Get(kConvolution.fused)},
                                      {Op::Get(kDense.layer), Op::Get(kDense.fused)}};
-  for (const LayerKind* const& kind : kKinds)
-    if (node.op() == ops[&kind - kKinds][fused]) return kind;
+  for (size_t k = 0; k < std::size(ops); ++k)
+    if (node.op() == ops[k][fused]) return kKinds[k];
   return nullptr;
 }
 
