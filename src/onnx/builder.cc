@@ -248,7 +248,7 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
   std::vector<NDArray> results(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
   if (const auto* kept = folded_->Find(text, arrays)) {
     results = *kept;
-  } else if (auto derived = DerivedFromStored(attrs, arrays, folded_); !derived.empty()) {
+  } else if (auto derived = DerivedFromStored(attrs, arrays, draws_, folded_); !derived.empty()) {
     results = std::move(derived);
     folded_->Put(text, arrays, results);
   } else {

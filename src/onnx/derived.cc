@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kLeast = 1 << 14;      // bytes of results that are worth it, and of an operand
 constexpr size_t kMostPlain = 1 << 16;  // bytes of operands that nobody keeps, which are copied
 constexpr int kMostResults = 8;
+constexpr int kMostRuns = 64;  // of kernels for one result: a chain that reads its links twice would double them with each
 
 using Bytes = std::unique_ptr<char[]>;
 
@@ -25,8 +26,9 @@ bool IsStored(const NDArray& a) { return CoversChunk(a) && StoredIn(a) != 0; }
 /* An operator's kernel with constants. */
 class ConstantCall {
  public:
-  ConstantCall(AttrsPtr attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept, TensorTypes out)
-      : attrs_(std::move(attrs)), out_(std::move(out)) {
+  /* `runs`: of kernels, when a result is computed. */
+  ConstantCall(AttrsPtr attrs, const std::vector<NDArray>& operands, const std::vector<bool>& kept, TensorTypes out, int runs)
+      : attrs_(std::move(attrs)), out_(std::move(out)), runs_(runs) {
     for (size_t i = 0; i < operands.size(); ++i) {
       const NDArray& a = operands[i];
       Operand o{{a.shape(), a.dtype()}, IsStored(a) ? a.chunk()->stored : nullptr, NDArray(), nullptr};
@@ -40,6 +42,7 @@ class ConstantCall {
       operands_.push_back(std::move(o));
     }
   }
+  int runs() const { return runs_; }
   /* Writes result `wanted`. */
   void Compute(size_t wanted, void* to) const {
     std::vector<Bytes> held;
@@ -84,6 +87,7 @@ class ConstantCall {
   const AttrsPtr attrs_;
   std::vector<Operand> operands_;
   const TensorTypes out_;
+  const int runs_;
 };
 
 /* A result of it. */
@@ -91,11 +95,29 @@ class ComputedContents final : public StoredContents {
  public:
   ComputedContents(std::shared_ptr<const ConstantCall> call, size_t result) : call_(std::move(call)), result_(result) {}
   void Read(void* to) const override { call_->Compute(result_, to); }
+  int runs() const { return call_->runs(); }
 
  private:
   const std::shared_ptr<const ConstantCall> call_;
   const size_t result_;
 };
+
+/* Of kernels, to read the operands and compute a result. */
+int RunsFor(const std::vector<NDArray>& operands) {
+  int runs = 1;
+  for (const NDArray& a : operands)
+    if (IsStored(a))
+      if (const auto* computed = dynamic_cast<const ComputedContents*>(a.chunk()->stored.get())) runs += computed->runs();
+  return runs;
+}
+
+NDArray ResultNow(const ConstantCall& call, size_t result, const TensorType& type) {
+  NDArray array(type.shape, Context::CPU(), type.dtype);
+  const std::unique_ptr<char[]> bytes(new char[type.Bytes()]);
+  call.Compute(result, bytes.get());
+  array.SyncCopyFromCPU(bytes.get(), type.Bytes());
+  return array;
+}
 
 /* Is it a kernel that gives the same each time? Of several results each takes a run of its own. */
 bool Computes(const Attrs& attrs) {
@@ -105,7 +127,7 @@ bool Computes(const Attrs& attrs) {
 
 }  // namespace
 
-std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, FoldedWeights* weights) {
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, bool on_inputs, FoldedWeights* weights) {
   // Most of what is computed beforehand are sizes. Smaller arrays are never delayed (StoredArray).
   const auto is_large = [](const NDArray& a) { return a.type().Bytes() >= kLeast; };
   if (std::none_of(operands.begin(), operands.end(), is_large)) return {};
@@ -123,13 +145,16 @@ std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<
     any = any || (stored && a.delayed()) || (stays[i] && in.back().Bytes() >= kLeast);
     if (!stored && !stays[i]) plain += in.back().Bytes();
   }
-  if (!any || plain > kMostPlain || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};
+  // What depends on inputs is read once, and now.
+  if (!any || plain > (on_inputs ? 0 : kMostPlain) || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};
   for (const TensorType& t : out) made += t.Bytes();
   if (made < kLeast) return {};
-  const auto call = std::make_shared<const ConstantCall>(attrs, operands, stays, out);
+  const int runs = RunsFor(operands);
+  const auto call = std::make_shared<const ConstantCall>(attrs, operands, stays, out, runs);
   std::vector<NDArray> results;
   for (size_t i = 0; i < out.size(); ++i)
-    results.push_back(StoredArray(out[i].shape, out[i].dtype, std::make_shared<ComputedContents>(call, i)));
+    results.push_back(runs > kMostRuns ? ResultNow(*call, i, out[i])
+                                       : StoredArray(out[i].shape, out[i].dtype, std::make_shared<ComputedContents>(call, i)));
   return results;
 }
 

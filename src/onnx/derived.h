@@ -19,9 +19,10 @@ class FoldedWeights;
 /*
  * The results of an operator on constants, as stored arrays. `weights` tells which of them live as
  * long as the model and are never written. None where they are to be computed now: no operand is
- * stored or a kept one of some size, or results are small.
+ * stored or a kept one of some size, or results are small. `on_inputs`: operands that are neither
+ * may be those of one call.
  */
-std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, FoldedWeights* weights);
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, bool on_inputs, FoldedWeights* weights);
 
 }  // namespace onnx
 }  // namespace mxnet

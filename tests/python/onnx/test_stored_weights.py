@@ -244,3 +244,20 @@ def test_a_chain_on_constants_keeps_its_last_result(ends, tmp_path):
     memory, mean = figures(path, CHAINS)
     assert memory < 90
     np.testing.assert_allclose(mean, expected.mean(), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
+def test_links_of_long_chains_on_constants(twice, tmp_path):
+    """Each link reads the one before it once, or twice: then 60 links would take 2 ** 60 kernels."""
+    links = 60 if twice else 5000
+    rng = np.random.RandomState(3)
+    weight, step = rng.randn(64, 128).astype("float32"), np.array([0.5], "float32")
+    names = ["w"] + [f"a{i}" for i in range(links)]
+    nodes = [helper.make_node("Add", [a, a if twice else "step"], [b]) for a, b in zip(names, names[1:])]
+    nodes.append(helper.make_node("Mul", ["x", names[-1]], ["y"]))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [64, 128])],
+                              [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(step, "step")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(tmp_path / "m.onnx"))
+    y = _answer(mx.onnx.load(str(tmp_path / "m.onnx")), np.ones(1, "float32"))
+    np.testing.assert_allclose(y, weight * 2.0**links if twice else weight + 0.5 * links, rtol=1e-4)
