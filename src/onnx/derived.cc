@@ -127,7 +127,8 @@ bool Computes(const Attrs& attrs) {
 
 }  // namespace
 
-std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, bool on_inputs, FoldedWeights* weights) {
+std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<NDArray>& operands, bool on_inputs,
+                                       FoldedWeights* weights) {
   // Most of what is computed beforehand are sizes. Smaller arrays are never delayed (StoredArray).
   const auto is_large = [](const NDArray& a) { return a.type().Bytes() >= kLeast; };
   if (std::none_of(operands.begin(), operands.end(), is_large)) return {};
@@ -146,7 +147,8 @@ std::vector<NDArray> DerivedFromStored(const AttrsPtr& attrs, const std::vector<
     if (!stored && !stays[i]) plain += in.back().Bytes();
   }
   // What depends on inputs is read once, and now.
-  if (!any || plain > (on_inputs ? 0 : kMostPlain) || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return {};
+  if (!any || plain > (on_inputs ? 0 : kMostPlain) || !Computes(*attrs) || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out))
+    return {};
   for (const TensorType& t : out) made += t.Bytes();
   if (made < kLeast) return {};
   const int runs = RunsFor(operands);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "onnx/builder.h"
+#include "onnx/node_kinds.h"
 
 namespace mxnet {
 namespace onnx {
@@ -25,26 +26,6 @@ float FloatOf(const NodeProto& n, const char* name, float otherwise) {
   const Attribute* a = n.Find(name);
   return a ? a->f : otherwise;
 }
-
-/* Operators of one number each; the others of them are constants of one element. */
-const std::set<std::string>& Functions() {
-  static const std::set<std::string> names = {"Relu", "LeakyRelu", "Sigmoid",  "HardSigmoid", "HardSwish", "Tanh",  "Elu",     "Selu",
-                                              "Erf",  "Softplus",  "Softsign", "Exp",         "Sqrt",      "Abs",   "Neg",     "Clip",
-                                              "Gelu", "Mish",      "Celu",     "Floor",       "Ceil",      "Round", "Add",     "Sub",
-                                              "Mul",  "Div",       "Pow",      "Reciprocal",  "Sign",      "PRelu", "Identity"};
-  return names;
-}
-
-/* Operators that only move numbers, or choose among them, by their first input. */
-bool Moves(const NodeProto& n) {
-  static const std::set<std::string> names = {"MaxPool",      "Reshape",      "Transpose", "Flatten",      "Squeeze",
-                                              "Unsqueeze",    "Slice",        "Identity",  "Expand",       "Gather",
-                                              "DepthToSpace", "SpaceToDepth", "Tile",      "GlobalMaxPool"};
-  return n.domain.empty() && names.count(n.op) && n.outputs.size() == 1;
-}
-
-/* Of these, those with loops for numbers of 8 bits, and none for wider integers. */
-bool Pools(const NodeProto& n) { return n.op == "MaxPool" || n.op == "GlobalMaxPool"; }
 
 /* Quantized numbers: names of the numbers, their scale and zero point ("": 0). */
 struct Quantity {
@@ -240,20 +221,40 @@ class Rewriter {
 
   // ---- layers
 
+  /* The name of what a product has as its weight, through a Transpose that nothing else reads;
+   * `turned`: its rows are columns of the product. */
+  std::string WeightOf(const NodeProto& n, bool* turned, std::vector<size_t>* between) const {
+    const std::string name = InputOf(n, 1);
+    *turned = Is(n, "Gemm") && IntOf(n, "transB", 0);
+    const NodeProto* m = Is(n, "Conv") ? nullptr : MakerOf(name);
+    if (!m || !Is(*m, "Transpose") || !ReadOnce(name)) return name;
+    const Attribute* perm = m->Find("perm");
+    if (perm && perm->ints != std::vector<int64_t>{1, 0}) return name;
+    const NodeProto* step = MakerOf(m->inputs[0]);  // of a matrix, where no order is given
+    const Value* w = step ? session_.ConstantNamed(InputOf(*step, 0)) : nullptr;
+    if (!perm && (!w || w->kind != Value::kTensor || w->ndim() != 2)) return name;
+    between->push_back(maker_.at(name));
+    *turned = !*turned;
+    return m->inputs[0];
+  }
+
   /* x, scale, zero, w, scale, zero, bias, scale and zero of the result; then an addend, its scale
    * and zero, and the scale and zero that the layer is rounded to before that or the bias. */
   void Layer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
     Quantity x, w;
     if (n.inputs.size() < 2 || !Dequantizes(n.inputs[0], &x)) return;
-    const bool fixed = Dequantizes(n.inputs[1], &w, true);
+    bool transposed;
+    std::vector<size_t> turns;
+    const std::string weight = WeightOf(n, &transposed, &turns);
+    const bool fixed = Dequantizes(weight, &w, true);
     if (!fixed) {
       if (Is(n, "MatMul") && Dequantizes(n.inputs[1], &w)) Product(at, x, w);
       return;
     }
     if (Is(n, "Gemm") && (IntOf(n, "transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return;
-    const NodeProto& step = *MakerOf(n.inputs[1]);
-    const bool conv = Is(n, "Conv"), transposed = IntOf(n, "transB", 0);
+    const NodeProto& step = *MakerOf(weight);
+    const bool conv = Is(n, "Conv");
     const int64_t axis = IntOf(step, "axis", 1);
     std::string bias = InputOf(n, 2);
     Group g = Begin(at);
@@ -266,6 +267,7 @@ class Rewriter {
       added = TakeSteppedBias(&g, &bias);
       if (!added) between = {};
     }
+    for (size_t i : turns) Remove(i);
     NodeProto& made = Replace(g, conv ? "Conv" : "Dense");
     AddInputs(&made, x), AddInputs(&made, w);
     made.inputs.insert(made.inputs.end(), {bias, g.out.scale, g.out.zero});
@@ -282,16 +284,8 @@ class Rewriter {
    * Transpose perhaps, which is added to `between`. `turned`: its rows are columns of the
    * product. */
   const NodeProto* BlocksOf(const NodeProto& n, bool* turned, std::vector<size_t>* between) const {
-    std::string name = InputOf(n, 1);
-    *turned = Is(n, "Gemm") && IntOf(n, "transB", 0);
+    const std::string name = WeightOf(n, turned, between);
     const NodeProto* m = MakerOf(name);
-    if (m && Is(*m, "Transpose")) {
-      const Attribute* perm = m->Find("perm");
-      if (!ReadOnce(name) || (perm && perm->ints != std::vector<int64_t>{1, 0})) return nullptr;
-      between->push_back(maker_.at(name));
-      *turned = !*turned;
-      m = MakerOf(name = m->inputs[0]);
-    }
     return m && Is(*m, "DequantizeLinear") && m->inputs.size() > 1 && ReadOnce(name) && !m->Find("output_dtype") ? m : nullptr;
   }
 

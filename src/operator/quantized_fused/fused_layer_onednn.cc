@@ -1,7 +1,10 @@
 // Layers on 8-bit integers through oneDNN: sums in 32 bits, scaled before they are written.
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/ran.h"
@@ -216,19 +219,24 @@ bool HasAmx() {
   return has;
 }
 
-bool Run(KernelArgs& args, const LayerCall& given) {
-  if (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr})) return false;
-  const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
+Key KeyOf(const LayerCall& call, int team) {
+  Key key;
+  key.Add('q').Add(call.dims).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last);
+  key.Add(call.weight.channels_last).Add(call.dst.channels_last).Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu);
+  key.Add(call.addend_type).Add(call.addend_step).Add(team);
+  AddForm(call, &key);
+  return key;
+}
+
+int TeamFor(const LayerCall& call) {
   const nn::ConvDims& d = call.dims;
   const double products =
       static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
-  const int team = LibraryTeam(products, OmpMaxThreads());
+  return LibraryTeam(products, OmpMaxThreads());
+}
+
+bool Execute(KernelArgs& args, const LayerCall& call, int team, const Key& key) {
   OmpScope threads(team);
-  Key key;
-  key.Add('q').Add(d).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last).Add(call.weight.channels_last);
-  key.Add(call.dst.channels_last).Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(call.addend_type);
-  key.Add(call.addend_step).Add(team);
-  AddForm(call, &key);
   auto* entry = static_cast<LayerEntry*>(nn::CachedEntry(key, [&] { return call.dense ? MakeDense(call) : MakeConvolution(call); }));
   if (!entry || (call.accumulate && entry->dst.differs)) return false;
   Ran(entry->ran);
@@ -262,6 +270,100 @@ bool Run(KernelArgs& args, const LayerCall& given) {
   entry->dst.StoreOutput();
   nn::OnednnStream().wait();
   return true;
+}
+
+/*
+ * Layers of ever new numbers of rows: of dense layers, or images of a batch.
+ *
+ * To make a primitive takes up to a millisecond, which is more than most of them compute. So one is
+ * made when a number of rows comes for the second time. Until then the rows are computed in pieces,
+ * by a primitive that is there for another number of them; the last piece may be filled up.
+ */
+struct Rows {
+  int64_t count;
+  size_t in_bytes, out_bytes;  // of a row
+  bool along_width;            // of a dense layer that is a convolution of one line; else of the batch
+  bool fills;                  // rows are small
+  void Set(int64_t rows, LayerCall* call) const {
+    if (along_width)
+      call->dims.in[2] = call->dims.out[2] = rows;
+    else
+      call->dims.batch = rows;
+  }
+};
+
+Rows RowsOf(const LayerCall& call) {
+  const nn::ConvDims& d = call.dims;
+  const auto channels = static_cast<size_t>(d.channels), filters = static_cast<size_t>(d.filters) * DTypeSize(call.dst_type);
+  const bool one_line = d.batch == 1 && d.in[0] == 1 && d.in[1] == 1 && d.in[2] == d.out[2] && d.KernelSize() == 1 && d.stride[2] == 1 &&
+                        d.pad[2] == 0 && call.src.channels_last && call.dst.channels_last;
+  if (!call.dense && one_line) return {d.in[2], channels, filters, true, true};
+  return {d.batch, channels * static_cast<size_t>(d.InSize()), filters * static_cast<size_t>(d.OutSize()), false, call.dense};
+}
+
+class NewRows {
+ public:
+  /* The rows of a piece; 0: none fit. */
+  int64_t PieceFor(const LayerCall& call, const Rows& rows) {
+    LayerCall any = call;
+    rows.Set(0, &any);
+    std::vector<int64_t>& made = made_[KeyOf(any, 0).bytes()];
+    if (std::find(made.begin(), made.end(), rows.count) != made.end()) return 0;
+    const bool first = asked_.insert(KeyOf(call, 0).bytes()).second;
+    int64_t best = 0, least = kMostWork * rows.count;
+    for (const int64_t piece : made) {
+      const int64_t pieces = (rows.count + piece - 1) / piece, work = pieces * piece;
+      if (first && pieces <= kMostPieces && work <= least && (rows.fills || work == rows.count)) best = piece, least = work;
+    }
+    if (best == 0) made.push_back(rows.count);
+    if (asked_.size() > kMostAsked) asked_.clear(), made_.clear();
+    return best;
+  }
+
+ private:
+  static constexpr int64_t kMostWork = 3, kMostPieces = 8;
+  static constexpr size_t kMostAsked = 4096;
+  std::unordered_map<std::string, std::vector<int64_t>> made_;  // by all but the rows
+  std::unordered_set<std::string> asked_;
+};
+
+bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t piece) {
+  LayerCall part = call;
+  rows.Set(piece, &part);
+  const int team = TeamFor(part);
+  const Key key = KeyOf(part, team);
+  const auto copy = [](char* to, const char* from, size_t bytes, size_t room) {
+    std::memset(std::copy_n(from, bytes, to), 0, room - bytes);
+  };
+  for (int64_t row = 0; row < rows.count; row += piece) {
+    char* const src = static_cast<char*>(call.src.ptr) + static_cast<size_t>(row) * rows.in_bytes;
+    char* const dst = static_cast<char*>(call.dst.ptr) + static_cast<size_t>(row) * rows.out_bytes;
+    const auto own = static_cast<size_t>(std::min(piece, rows.count - row)), room = static_cast<size_t>(piece);
+    part.src.ptr = src, part.dst.ptr = dst;
+    if (own < room) {
+      char* const in = static_cast<char*>(args.workspace(room * rows.in_bytes));
+      char* const out = static_cast<char*>(args.workspace(room * rows.out_bytes));
+      copy(in, src, own * rows.in_bytes, room * rows.in_bytes);
+      if (call.accumulate) copy(out, dst, own * rows.out_bytes, room * rows.out_bytes);
+      part.src.ptr = in, part.dst.ptr = out;
+    }
+    if (!Execute(args, part, team, key)) return false;
+    if (own < room) std::copy_n(static_cast<const char*>(part.dst.ptr), own * rows.out_bytes, dst);
+  }
+  return true;
+}
+
+bool Run(KernelArgs& args, const LayerCall& given) {
+  if (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr})) return false;
+  const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
+  const int team = TeamFor(call);
+  const Key key = KeyOf(call, team);
+  if (!nn::HasEntry(key)) {
+    thread_local NewRows new_rows;
+    const Rows rows = RowsOf(call);
+    if (const int64_t piece = new_rows.PieceFor(call, rows)) return InPieces(args, call, rows, piece);
+  }
+  return Execute(args, call, team, key);
 }
 
 [[maybe_unused]] const bool linked = [] {

@@ -65,6 +65,8 @@ struct CacheEntry {
 /* This thread's entry for `key`; made by `make` when there is none. `make` may return null for "not
  * supported", which is kept too. */
 CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<CacheEntry>()>& make);
+/* Is it there, or known to be "not supported"? */
+bool HasEntry(const Key& key);
 /* Entries that this thread keeps. For tests. */
 size_t CachedEntries();
 

@@ -142,6 +142,8 @@ dnnl::reorder MakeReorder(const dnnl::memory& from, const dnnl::memory& to) {
 
 size_t CachedEntries() { return ThreadCache().items.size(); }
 
+bool HasEntry(const Key& key) { return ThreadCache().index.count(key.bytes()) > 0; }
+
 CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<CacheEntry>()>& make) {
   Cache& cache = ThreadCache();
   auto it = cache.index.find(key.bytes());
