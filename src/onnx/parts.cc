@@ -15,8 +15,9 @@ constexpr size_t kNodesOfPart = 4;       // on average, at least
 constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
 constexpr size_t kMostOfQuick = 256;     // nodes of a model that may run node by node
-constexpr double kNsOfQuickNode = 4000;  // about what a node costs more in a new plan than by itself
-constexpr size_t kMostGivenBack = 1 << 16;  // bytes of weights that would be read from the file again
+constexpr double kNsOfPlan = 100000;     // about what a new plan costs,
+constexpr double kNsOfQuickNode = 4000;  // and what a node costs more in it than by itself
+constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
 constexpr int64_t kMostOfConstant = 64;     // elements of constants in parts that are shared; others are weights that kernels pack
 
 /* What nobody reads any more gives its memory back. */
@@ -172,7 +173,7 @@ bool Runner::IsQuick(const Env& env) const {
   const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   const double ns = made.op->Stats().forward_ns * ElementsOf(env) / std::max(1.0, made.elements);
-  return ns <= kNsOfQuickNode * static_cast<double>(root_.nodes.size());
+  return ns <= kNsOfPlan + kNsOfQuickNode * static_cast<double>(root_.nodes.size());
 }
 
 /* How this call is to be run. */
