@@ -108,4 +108,18 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   kernel(args);
 }
 
+void CallKernelWithWeights(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const uint64_t> in_versions,
+                           Span<const TBlob> out, PlanWeights* weights, std::shared_ptr<OpState>* state) {
+  FloatModeScope float_mode;
+  RunContext run;
+  run.ctx = Context::CPU();
+  Workspace workspace(run, false);
+  const std::vector<OpReq> req(out.size(), OpReq::kWrite);
+  Workspace* w = &workspace;
+  KernelArgs args = {&attrs, in,      req,         out,     run, false,
+                     state,  nullptr, in_versions, weights, {},  [w](size_t bytes) { return w->Get(bytes); }};
+  profiler::OpScope profiled(attrs, in, out, run);
+  kernel(args);
+}
+
 }  // namespace mxnet

@@ -14,6 +14,11 @@ namespace mxnet {
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
                 const RunContext& run, bool is_train, RandomState* random, bool waits = false, const InferSwitches* switches = nullptr);
 
+/* For a kernel that asks for weights: it finds the forms of them that plans have made, by `weights`,
+ * as it would in a plan, and keeps them in `state`. Inference, on the CPU. */
+void CallKernelWithWeights(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const uint64_t> in_versions,
+                           Span<const TBlob> out, PlanWeights* weights, std::shared_ptr<OpState>* state);
+
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
  * has none yet (placeholders of the tape). */
 inline TBlob InputBlob(const Attrs& attrs, size_t i, const NDArray& a) {

@@ -9,6 +9,7 @@
 #include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "onnx/derived.h"
+#include "onnx/weights_call.h"
 
 namespace mxnet {
 namespace onnx {
@@ -251,7 +252,7 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
   } else if (auto derived = DerivedFromStored(attrs, arrays, draws_, folded_); !derived.empty()) {
     results = std::move(derived);
     folded_->Put(text, arrays, results);
-  } else {
+  } else if (!states_ || !CallWithWeights(attrs, arrays, &results, states_)) {
     std::vector<NDArray*> in, out;
     for (NDArray& a : arrays) in.push_back(&a);
     for (NDArray& a : results) out.push_back(&a);

@@ -59,12 +59,16 @@ struct Traces {
 /* What entries of one graph are in another. */
 using EntryMap = std::map<EntryKey, NodeEntry>;
 
+class CallStates;
+
 class GraphBuilder {
  public:
   /* `draws`: random numbers are drawn at once, as for a node that runs on arrays. `widens`: see
    * Widened. */
   GraphBuilder(Context ctx, FoldedWeights* folded, bool draws = false, bool widens = false)
       : ctx_(ctx), folded_(folded), draws_(draws), widens_(widens) {}
+  /* For nodes that run on arrays: forms of weights are kept there. */
+  void KeepIn(CallStates* states) { states_ = states; }
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
@@ -143,6 +147,7 @@ class GraphBuilder {
   FoldedWeights* folded_;
   Traces* traces_ = nullptr;
   const bool draws_;
+  CallStates* states_ = nullptr;
   bool widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;

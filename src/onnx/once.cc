@@ -64,13 +64,16 @@ size_t NodeByNode::given_back() const {
 }
 
 void NodeByNode::Run(Env* env) const {
+  std::unique_ptr<CallStates> states = TakeStates();
   GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
+  builder.KeepIn(states.get());
   // A result must not be a view of what a caller gave, of a weight, or of another result.
   std::unordered_set<const Chunk*> taken;
   for (const NDArray& a : weights_) taken.insert(a.chunk());
   for (const auto& given : *env)
     if (given.second.kind == Value::kTensor) taken.insert(given.second.array.chunk());
   for (const Step& step : steps_) {
+    states->BeginNode(static_cast<size_t>(&step - steps_.data()));
     const auto find = [&](const std::string& name) {
       const auto given = env->find(name);
       return given != env->end() ? &given->second : Constant(name);
@@ -85,6 +88,16 @@ void NodeByNode::Run(Env* env) const {
     if (v.kind != Value::kTensor) continue;
     if (!taken.insert(v.array.chunk()).second || constant) v = Value(v.array.Copy(v.array.ctx()));
   }
+  std::lock_guard<std::mutex> lock(mutex_);
+  states_.push_back(std::move(states));
+}
+
+std::unique_ptr<CallStates> NodeByNode::TakeStates() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (states_.empty()) return std::make_unique<CallStates>();
+  std::unique_ptr<CallStates> states = std::move(states_.back());
+  states_.pop_back();
+  return states;
 }
 
 double ElementsOf(const Env& env) {

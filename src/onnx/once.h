@@ -9,16 +9,18 @@
 #define MXNET_ONNX_ONCE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "onnx/reuse.h"
 #include "onnx/session.h"
+#include "onnx/weights_call.h"
 
 namespace mxnet {
 namespace onnx {
 
-/* Immutable: any number of threads run it. */
+/* Any number of threads run it. */
 class NodeByNode {
  public:
   /* `converted`: the nodes of a plan that was made before. `results` are kept to the end.
@@ -38,12 +40,15 @@ class NodeByNode {
   };
   /* Null: it depends on inputs. */
   const Value* Constant(const std::string& name) const;
+  std::unique_ptr<CallStates> TakeStates() const;
 
   Session* const session_;
   std::vector<Step> steps_;
   Env known_;                         // what nodes give that read weights alone
   std::vector<NDArray> weights_;      // that the steps read
   std::vector<std::string> results_;  // names that are kept
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<CallStates>> states_;  // that no thread uses now
 };
 
 }  // namespace onnx

@@ -146,3 +146,36 @@ def test_threads_with_batches_of_their_own(proto):
     for thread in threads:
         thread.join()
     assert not failed
+
+
+def test_weights_stay_in_the_file(tmp_path):
+    """Layers large enough for forms of their own, in threads that each have ever new batches."""
+    rng = np.random.default_rng(2)
+    weights = {
+        "w": rng.standard_normal((96, 128)).astype("float32"),
+        "b": rng.standard_normal(128).astype("float32"),
+        "v": rng.standard_normal((128, 40)).astype("float32"),
+    }
+    nodes = [node("Gemm", ["x", "w", "b"], ["h"]), node("Tanh", ["h"], ["t"]), node("MatMul", ["t", "v"], ["y"])]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, ["n", 96])], [info("y", TensorProto.FLOAT, ["n", 40])], weights)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(proto.SerializeToString())
+    model, failed = mx.onnx.load(str(path)), []
+
+    def serve(first):
+        try:
+            for n in range(first, 24, 3):
+                x = np.random.default_rng(n).standard_normal((n, 96)).astype("float32")
+                want = np.tanh(x.astype("float64") @ weights["w"] + weights["b"]) @ weights["v"]
+                np.testing.assert_allclose(model.run({"x": x})["y"].asnumpy(), want, rtol=1e-4, atol=1e-4)
+        except AssertionError as error:
+            failed.append(error)
+
+    serve(3)
+    assert ONCE in model.explain()
+    threads = [threading.Thread(target=serve, args=(i,)) for i in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed[0]

@@ -1,0 +1,38 @@
+/* An operator on arrays some of which are weights of a model. */
+#ifndef MXNET_ONNX_WEIGHTS_CALL_H_
+#define MXNET_ONNX_WEIGHTS_CALL_H_
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "mxnet/kernel_args.h"
+#include "mxnet/ndarray.h"
+#include "mxnet/node.h"
+
+namespace mxnet {
+namespace onnx {
+
+/* What the kernels of nodes keep from call to call, for one thread at a time. */
+class CallStates {
+ public:
+  /* The calls that follow are those of this node. */
+  void BeginNode(size_t node) { node_ = node, call_ = 0; }
+  std::shared_ptr<OpState>* Next(const Op* op) { return &states_[{node_, call_++, op}]; }
+
+ private:
+  size_t node_ = 0, call_ = 0;
+  std::map<std::tuple<size_t, size_t, const Op*>, std::shared_ptr<OpState>> states_;
+};
+
+/*
+ * Runs it as in a plan: it reads weights in the form that a plan's kernel has made of them, where
+ * there is one, and the weights themselves stay in the file. False, and nothing is done, for an
+ * operator that has no such forms, on weights that do not lie in the file, and on a GPU.
+ */
+bool CallWithWeights(const AttrsPtr& attrs, const std::vector<NDArray>& operands, std::vector<NDArray>* results, CallStates* states);
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_WEIGHTS_CALL_H_
