@@ -14,8 +14,8 @@ namespace mxnet {
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
                 const RunContext& run, bool is_train, RandomState* random, bool waits = false, const InferSwitches* switches = nullptr);
 
-/* For a kernel that asks for weights: it finds the forms of them that plans have made, by `weights`,
- * as it would in a plan, and keeps them in `state`. Inference, on the CPU. */
+/* For a kernel that asks for weights: as in a plan it finds by `weights` the forms of them that
+ * plans have made, and keeps them in `state`. Inference, on the CPU. */
 void CallKernelWithWeights(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const uint64_t> in_versions,
                            Span<const TBlob> out, PlanWeights* weights, std::shared_ptr<OpState>* state);
 

@@ -248,7 +248,7 @@ def test_a_chain_on_constants_keeps_its_last_result(ends, tmp_path):
 
 @pytest.mark.parametrize("twice", [False, True], ids=["once", "twice"])
 def test_links_of_long_chains_on_constants(twice, tmp_path):
-    """Each link reads the one before it once, or twice: then 60 links would take 2 ** 60 kernels."""
+    """Each link reads the one before it once, or twice: 60 links would take 2 ** 60 kernels."""
     links = 60 if twice else 5000
     rng = np.random.RandomState(3)
     weight, step = rng.randn(64, 128).astype("float32"), np.array([0.5], "float32")
