@@ -181,8 +181,9 @@ struct KeptState : OpState {
   std::shared_ptr<const Block> block;
 };
 
-/* Of what a node makes of the weights; 0: not known. Parameters say how they are read. */
-uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
+/* Of what a node makes of the weights; 0: not known. Parameters say how they are read, unless
+ * `alone`. */
+uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside, bool alone) {
   if (!args.plan_weights) return 0;
   uint64_t identity = 1;
   for (const void* weights : {source, beside < 0 ? source : args.in[beside].dptr}) {
@@ -190,6 +191,7 @@ uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside) {
     if (own == 0) return 0;
     identity = Mix(identity, own);
   }
+  if (alone) return identity | 1;
   identity = Mix(identity, std::hash<std::string>()(args.attrs->op->name));
   for (const auto& kv : args.attrs->dict)
     identity = Mix(Mix(identity, std::hash<std::string>()(kv.first)), std::hash<std::string>()(kv.second));
@@ -227,7 +229,7 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
       state->form == form && state->block->size == size)
     return state->block->Aligned();
   state->block.reset();
-  const Blocks::Origin origin{IdentityOf(args, source, beside), form, size};
+  const Blocks::Origin origin{IdentityOf(args, source, beside, (form & kOfContentsAlone) != 0), form, size};
   if (origin.identity) state->block = g_blocks->Find(origin);
   if (!state->block) {
     auto made = std::make_shared<Block>(size);

@@ -23,6 +23,10 @@ bool KeepsWeights(const KernelArgs& args, int weight_input);
  * saves. Not asked again, so that equal calls give equal numbers. */
 bool WeightsStay(const KernelArgs& args, int weight_input);
 
+/* In a form: what is made depends on the contents, their shape and the form alone, whichever operator
+ * reads them. */
+constexpr uint64_t kOfContentsAlone = uint64_t{1} << 62;
+
 /*
  * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
  * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.

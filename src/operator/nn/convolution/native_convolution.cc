@@ -57,8 +57,9 @@ bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
   if (!PacksDense(args, call)) return false;
   // Also for a few rows: it is faster than reading weights as they lie, plans for any number of
   // rows share the packed ones, and the vector library would make code for each number (5 ms).
-  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
-                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  const float* packed =
+      KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked) | kOfContentsAlone, PackedDenseSize(call.n, call.k),
+                  [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
   Ran("packed GEMM");
   PackedDense(call, packed, addend, args.workspace);
   return true;
