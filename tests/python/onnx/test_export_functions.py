@@ -142,7 +142,9 @@ def test_positions_of_extremes(name, more, tmp_path):
     lambda: S.argmax_channel(S.Reshape(x, shape=(6, 4))), lambda: S.cumsum(x, axis=1), lambda: S.cumsum(x),
     lambda: S.Group(list(S.moments(x, axes=(0, 2)))),
     lambda: S.Group(list(S.moments(x, axes=(0, 2), keepdims=True))),
-    lambda: S.Group([S.L2Normalization(x, mode=m) for m in ("instance", "channel")])])
+    lambda: S.Group([S.L2Normalization(x, mode=m) for m in ("instance", "channel")]),
+    lambda: S.L2Normalization(S.Reshape(x, shape=(-1,))), lambda: S.sum(x, axis=(0, 1, 2), exclude=True),
+    lambda: S.norm(S.sum(x, axis=(0, 2)), axis=0, keepdims=True)])
 def test_other_reductions(function, tmp_path):
     check_symbol(function(), {"x": around_zero(2, 3, 4)}, {}, tmp_path)
 

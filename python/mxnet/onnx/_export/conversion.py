@@ -265,6 +265,8 @@ class Conversion:
     def reduce(self, kind, name, axes, keepdims=True):
         """A reduction such as "Mean"; from opset 18 on axes are an input."""
         axes = list(axes)
+        if not axes:   # to ONNX that says all axes
+            return self.op("Abs" if kind in ("L1", "L2") else "Identity", name)
         keep = int(bool(keepdims))
         if kind == "Sum" or self.opset >= 18:
             return self.op("Reduce" + kind, name, self.ints(*axes), keepdims=keep)
