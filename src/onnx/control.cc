@@ -1,46 +1,12 @@
-// Nodes that run graphs on arrays: If, Loop, Scan, SequenceMap; and Constant.
+// Nodes that run graphs on arrays: If, Loop, Scan, SequenceMap; and Constant. Searches: search.cc.
 #include <algorithm>
 
-#include "onnx/stage.h"
+#include "onnx/control.h"
+#include "onnx/search.h"
 
 namespace mxnet {
 namespace onnx {
 namespace {
-
-/* One node on arrays: its operands, and its graphs. */
-class Control {
- public:
-  Control(Session* session, const NodeProto& node, const Env& env)
-      : session(session),
-        env(env),
-        builder(session->options().ctx, session->folded(), true, session->widens()),
-        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env, &builder), &builder) {}
-
-  /* The values of outer graphs that the node's graphs read. */
-  Env Captured() const {
-    Env captured;
-    for (const std::string& name : call.node.captured)
-      if (const Value* v = FindValue(*session, env, name)) captured[name] = *v;
-    return captured;
-  }
-  const GraphProto& Body(const char* name) const {
-    const GraphProto* body = call.GraphAttr(name);
-    if (!body) call.Refuse(std::string("attribute ") + name + " is not there");
-    return *body;
-  }
-  /* Elements along a new axis. */
-  Value Stack(const std::vector<Value>& values, int64_t axis, const ValueInfo& about) const {
-    if (!values.empty()) return call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
-    Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
-    for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
-    return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
-  }
-
-  Session* const session;
-  const Env& env;
-  GraphBuilder builder;
-  Call call;
-};
 
 bool Truth(const Value& v, const Call& call) {
   if (v.kind != Value::kTensor || !v.known() || v.size() != 1) call.Refuse("a condition that is not one element");
@@ -232,7 +198,7 @@ ScanSpec ReadScan(const Call& call) {
 }
 
 ControlFn ControlOf(const NodeProto& node) {
-  if (!node.domain.empty()) return nullptr;
+  if (!node.domain.empty()) return SearchOf(node);
   if (node.op == "Loop") return RunLoop;
   if (node.op == "Scan") return RunScan;
   if (node.op == "SequenceMap") return RunSequenceMap;
@@ -252,7 +218,10 @@ const Rules& CoreRules() {
                               {"", "If", 1, kNewest, RunsGraphs, nullptr},
                               {"", "Loop", 1, kNewest, RunsGraphs, nullptr},
                               {"", "Scan", 8, kNewest, RunsGraphs, nullptr},
-                              {"", "SequenceMap", 17, kNewest, RunsGraphs, nullptr}};
+                              {"", "SequenceMap", 17, kNewest, RunsGraphs, nullptr},
+                              {"com.microsoft", "GreedySearch", 1, kNewest, RunsGraphs, nullptr},
+                              {"com.microsoft", "Sampling", 1, kNewest, RunsGraphs, nullptr},
+                              {"com.microsoft", "BeamSearch", 1, kNewest, RunsGraphs, nullptr}};
   return rules;
 }
 

@@ -97,7 +97,7 @@ std::shared_ptr<CachedOp> Runner::OpFor(const Stage& stage, const AttrDict& flag
 }
 
 std::unique_ptr<PartsDraft> StageBuilder::DraftParts() {
-  if (!runner_->IsModel() || session_->precision() != kFloat32 || pending_->nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
+  if (!runner_->grows_ || session_->precision() != kFloat32 || pending_->nodes.size() < kFewestNodes || !stage_->op || stage_->rest ||
       !stage_->host.empty() || 4 * anew_.size() > 3 * pending_->nodes.size())
     return nullptr;
   auto draft = std::make_unique<PartsDraft>();
@@ -183,7 +183,7 @@ Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::
   const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
   recent_.push_front(types);
   if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
-  if (again || !IsModel() || root_.stages.empty()) return {};
+  if (again || !grows_ || root_.stages.empty()) return {};
   for (const auto& stage : root_.stages)
     if (stage->types == types) return {};
   if (draft_) {

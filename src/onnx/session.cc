@@ -115,10 +115,10 @@ const Value* Session::ConstantNamed(const std::string& name) const {
   return it == constants_.end() ? nullptr : &it->second;
 }
 
-Runner* Session::RunnerOf(const GraphProto* graph) {
+Runner* Session::RunnerOf(const GraphProto* graph, bool grows) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& runner = runners_[graph];
-  if (!runner) runner = std::make_unique<Runner>(this, graph);
+  if (!runner) runner = std::make_unique<Runner>(this, graph, grows || graph == &model_->graph);
   return runner.get();
 }
 

@@ -376,7 +376,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 
 // ---- running
 
-Runner::Runner(Session* session, const GraphProto* graph) : session_(session), graph_(graph) {
+Runner::Runner(Session* session, const GraphProto* graph, bool grows) : session_(session), graph_(graph), grows_(grows) {
   root_.nodes = IntegerNodes(*graph, *session, &made_);
   root_.needed = Needed(root_.nodes);
 }

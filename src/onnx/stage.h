@@ -103,7 +103,8 @@ struct PartsDraft {
 /* One graph of a model: the main one, or a body that is run again and again. */
 class Runner {
  public:
-  Runner(Session* session, const GraphProto* graph);
+  /* `grows`: shapes that come once are met by running in parts, or node by node. */
+  Runner(Session* session, const GraphProto* graph, bool grows);
   /* `env`: inputs and captured values. */
   std::vector<Value> Run(Env env, const std::map<std::string, NDArray>& into = {});
   /* `env`: values with types alone. */
@@ -142,6 +143,7 @@ class Runner {
 
   Session* const session_;
   const GraphProto* const graph_;
+  const bool grows_;
   std::deque<NodeProto> made_;  // nodes in the place of others
   std::mutex mutex_;            // of what follows
   Pending root_;

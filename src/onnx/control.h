@@ -1,0 +1,51 @@
+/* What nodes that run graphs on arrays have in common. */
+#ifndef MXNET_ONNX_CONTROL_H_
+#define MXNET_ONNX_CONTROL_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+
+/* One node on arrays: its operands, and its graphs. */
+class Control {
+ public:
+  Control(Session* session, const NodeProto& node, const Env& env)
+      : session(session),
+        env(env),
+        builder(session->options().ctx, session->folded(), true, session->widens()),
+        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env, &builder), &builder) {}
+
+  /* The values of outer graphs that the node's graphs read. */
+  Env Captured() const {
+    Env captured;
+    for (const std::string& name : call.node.captured)
+      if (const Value* v = FindValue(*session, env, name)) captured[name] = *v;
+    return captured;
+  }
+  const GraphProto& Body(const char* name) const {
+    const GraphProto* body = call.GraphAttr(name);
+    if (!body) call.Refuse(std::string("attribute ") + name + " is not there");
+    return *body;
+  }
+  /* Elements along a new axis. */
+  Value Stack(const std::vector<Value>& values, int64_t axis, const ValueInfo& about) const {
+    if (!values.empty()) return call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
+    Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
+    for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
+    return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
+  }
+
+  Session* const session;
+  const Env& env;
+  GraphBuilder builder;
+  Call call;
+};
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_CONTROL_H_
