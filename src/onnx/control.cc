@@ -1,7 +1,8 @@
 // Nodes that run graphs on arrays: If, Loop, Scan, SequenceMap; and Constant. Searches: search.cc.
+#include "onnx/control.h"
+
 #include <algorithm>
 
-#include "onnx/control.h"
 #include "onnx/search.h"
 
 namespace mxnet {

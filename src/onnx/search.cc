@@ -23,7 +23,7 @@ class Reader {
     s.pad = static_cast<int32_t>(call_.Attr("pad_token_id", int64_t{-1}));
     s.ngram = call_.Attr("no_repeat_ngram_size", int64_t{0});
     s.max_length = call_.Int(1);
-    s.min_length = Number(2, "min_length", 0, 0);
+    s.min_length = call_.has(2) ? call_.Int(2) : 0;
     const int after = beams_ ? 6 : 3;  // where inputs of all searches go on
     if (beams_) ReadBeams(&s);
     s.repetition_penalty = Positive(after, "repetition_penalty");
@@ -44,7 +44,8 @@ class Reader {
     s->length_penalty = call_.has(5) ? static_cast<float>(call_.Float(5)) : 1.0f;
     if (s->returned > s->beams)
       call_.Refuse("num_return_sequences is " + Text(s->returned) + "; accepted: up to num_beams, " + Text(s->beams));
-    if (Number(11, "logits_processor", 0, 0) != 0) call_.Refuse("logits_processor is " + Text(call_.Int(11)) + "; accepted: 0");
+    const bool of_sounds = call_.Attr("model_type", int64_t{0}) == 2;  // others have no processor of their own
+    if (of_sounds && call_.has(11) && call_.Int(11) != 0) call_.Refuse("logits_processor is " + Text(call_.Int(11)) + "; accepted: 0");
   }
   void ReadSampling(SearchSettings* s) const {
     s->samples = true;
@@ -52,6 +53,8 @@ class Reader {
     s->top_p = call_.Attr("top_p", 0.0f);
     s->filter_value = call_.Attr("filter_value", -1e20f);
     s->min_kept = call_.Attr("min_tokens_to_keep", int64_t{0});
+    if (s->min_kept < 0) call_.Refuse("attribute min_tokens_to_keep is " + Text(s->min_kept) + "; accepted: from 0 on");
+    if (call_.wants(1)) call_.Refuse("output 1, filtered_logits, is wanted; accepted: sequences alone");
     s->custom = call_.Attr("custom", int64_t{0}) != 0;
     s->presence_penalty = call_.Attr("presence_penalty", 0.0f);
     s->presence_mask = Mask(7);
@@ -90,7 +93,8 @@ class Search {
       : control_(session, node, env), call_(control_.call), settings_(Reader(call_).Read()), model_(MakeTextModel(control_, settings_)) {
     for (const Tokens& text : model_->begin()) rows_.insert(rows_.end(), static_cast<size_t>(settings_.beams), text);
     if (static_cast<int64_t>(rows_.size()) != settings_.rows())
-      call_.Refuse("decoder_input_ids are for " + Text(static_cast<int64_t>(model_->begin().size())) + " texts; accepted: " + Text(settings_.batch));
+      call_.Refuse("decoder_input_ids are for " + Text(static_cast<int64_t>(model_->begin().size())) +
+                   " texts; accepted: " + Text(settings_.batch));
     if (settings_.max_length <= length())
       call_.Refuse("max_length is " + Text(settings_.max_length) + "; accepted: above the length of what a text begins with, " +
                    Text(length()));
@@ -153,9 +157,9 @@ class Search {
     const int64_t size = call_.Attr("vocab_size", int64_t{-1});
     scores.vocab = size > 0 ? size : all;
     if (scores.vocab > all || (given != scores.rows && given * settings_.beams != scores.rows))
-      call_.Refuse("the decoder's scores have shape " + Text(made.shape()) + " for " + Text(scores.rows) + " rows of " + Text(scores.vocab) +
-                   " tokens");
-    CheckMasks(scores.vocab);
+      call_.Refuse("the decoder's scores have shape " + Text(made.shape()) + " for " + Text(scores.rows) + " rows of " +
+                   Text(scores.vocab) + " tokens");
+    CheckSizes(scores.vocab);
     const Value last = call_.Reshape(SliceAxis(call_, made, 1, steps - 1, steps), Shape{given, all});
     Value kept = call_.Cast(SliceAxis(call_, last, 1, 0, scores.vocab), kFloat32);
     if (logarithms) kept = call_.Op("log_softmax", {kept}, {{"axis", "-1"}});
@@ -172,13 +176,15 @@ class Search {
     return scores;
   }
 
-  void CheckMasks(int64_t vocab) const {
+  void CheckSizes(int64_t vocab) const {
     const auto check = [&](const char* name, const Tokens& mask, int64_t size) {
       if (!mask.empty() && static_cast<int64_t>(mask.size()) != size)
         call_.Refuse(std::string(name) + " has " + Text(static_cast<int64_t>(mask.size())) + " numbers; accepted: " + Text(size));
     };
     check("vocab_mask", settings_.vocab_mask, vocab);
     check("prefix_vocab_mask", settings_.prefix_mask, settings_.batch * vocab);
+    if (settings_.min_kept >= vocab)
+      call_.Refuse("attribute min_tokens_to_keep is " + Text(settings_.min_kept) + "; accepted: below the " + Text(vocab) + " tokens");
     check("presence_mask", settings_.presence_mask, settings_.batch * vocab);
   }
 

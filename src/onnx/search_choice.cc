@@ -126,9 +126,7 @@ int32_t Sampler::Next(float* scores, int64_t vocab) {
 BeamTexts::BeamTexts(const SearchSettings& settings)
     : settings_(settings), examples_(static_cast<size_t>(settings.batch)), open_(settings.batch) {}
 
-float BeamTexts::Penalized(float sum, size_t length) const {
-  return sum / std::pow(static_cast<float>(length), settings_.length_penalty);
-}
+float BeamTexts::Penalized(float sum, size_t length) const { return sum / std::pow(static_cast<float>(length), settings_.length_penalty); }
 
 void BeamTexts::Add(Example* example, const Tokens& tokens, float sum) const {
   const float score = Penalized(sum, tokens.size());

@@ -24,7 +24,8 @@ Value TextModel::Empty(const ValueInfo& info, int64_t rows, int batch, int steps
     const int64_t size = info.dims[static_cast<size_t>(i)].size;
     shape[i] = i == batch ? rows : i == steps ? 0 : size;
     if (shape[i] < 0)
-      control_.call.Refuse("the cache " + info.name + " has an open dimension " + Text(i) + "; accepted: open numbers of examples and steps");
+      control_.call.Refuse("the cache " + info.name + " has an open dimension " + Text(i) +
+                           "; accepted: open numbers of examples and steps");
   }
   if (steps >= shape.ndim()) control_.call.Refuse("the cache " + info.name + " has " + Text(shape.ndim()) + " dimensions");
   return Value(NDArray(shape, Context::CPU(), info.dtype >= 0 ? info.dtype : static_cast<int>(kFloat32)));
@@ -79,9 +80,7 @@ std::vector<int32_t> Joined(const std::vector<Tokens>& rows) {
   return all;
 }
 
-Shape ShapeOf(const std::vector<Tokens>& rows) {
-  return Shape{static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())};
-}
+Shape ShapeOf(const std::vector<Tokens>& rows) { return Shape{static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())}; }
 
 /* What the node gives as attention_mask; empty: nothing. */
 std::vector<Tokens> GivenMask(const Call& call, int input, const std::vector<Tokens>& like) {
@@ -156,9 +155,10 @@ class Decoder : public TextModel {
 };
 
 /*
- * The encoder gives scores, its states, and caches of both attentions, or caches of the second
- * attention alone, with or without its states. tokens, mask of the encoder's tokens, states of the encoder
- * (each of these two may be missing), caches of both attentions -> scores, caches of the first.
+ * The encoder gives scores, its states, and caches of both attentions; or caches of the second
+ * attention alone, with or without its states. The decoder: tokens, mask of the encoder's tokens,
+ * states of the encoder (each of these two may be missing), caches of both attentions -> scores,
+ * caches of the first.
  */
 class Pair : public TextModel {
  public:
@@ -169,7 +169,8 @@ class Pair : public TextModel {
     if (of_sounds && call.has(kForced))
       begin_ = RowsOf(call, kForced);
     else if (token < 0)
-      call.Refuse("attribute decoder_start_token_id is " + Text(token) + (of_sounds ? " and there are no decoder_input_ids" : "") + "; accepted: from 0 on");
+      call.Refuse("attribute decoder_start_token_id is " + Text(token) + (of_sounds ? " and there are no decoder_input_ids" : "") +
+                  "; accepted: from 0 on");
     else
       begin_.assign(static_cast<size_t>(settings.batch), Tokens{static_cast<int32_t>(token)});
     if (decoder_.outputs.size() < 3 || decoder_.inputs.size() < 2) call.Refuse("the decoder has no caches");
@@ -214,7 +215,7 @@ class Pair : public TextModel {
     const bool reads_mask = encoder_.inputs.size() == 2 + tokens;
     CheckCounts("encoder", encoder_, 1 + reads_mask + tokens, encoder_.outputs.size());
     std::vector<Value> inputs = {call.in(0)};
-    if (IsFloating(call.in(0).dtype()) ) {
+    if (IsFloating(call.in(0).dtype())) {
       if (reads_mask || reads_mask_) MakeMask({});
     } else {
       const std::vector<Tokens> ids = RowsOf(call, 0);

@@ -53,7 +53,8 @@ class TextModel {
   bool has_beams_ = false;  // the caches have a row for each beam
 };
 
-/* Of the node's attribute model_type: 0: decoder alone, 1: encoder and decoder, 2: these, of sounds. */
+/* By the node's attribute model_type: 0: a decoder alone; 1: an encoder and a decoder; 2: these,
+ * of sounds. */
 std::unique_ptr<TextModel> MakeTextModel(const Control& control, const SearchSettings& settings);
 
 }  // namespace onnx

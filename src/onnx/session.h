@@ -75,8 +75,8 @@ class Session {
 
   // ---- for stages
   const Value* ConstantNamed(const std::string& name) const;
-  /* Made when it is first asked for. `grows`: it is run with other shapes in each step, so it may run
-   * in parts, as the model itself (Parts). */
+  /* Made when it is first asked for. `grows`: it is run with other shapes in each step, so it may
+   * run in parts, as the model itself (Parts). */
   Runner* RunnerOf(const GraphProto* graph, bool grows = false);
   FoldedWeights* folded() { return folded_.get(); }
   const std::shared_ptr<ArenaPool>& arenas() const { return arenas_; }  // of all plans: they run one after another
