@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 
+#include "onnx/builder.h"
 #include "onnx/convert/quantized.h"
 
 namespace mxnet {
@@ -27,19 +28,34 @@ Gate ReadGate(const Call& c) {
   return g;
 }
 
-/* Shares of all experts in each token, (tokens, experts): 0 for those that are not among the k
- * best. `of_chosen`: of a softmax of these alone. */
-Value Shares(const Call& c, const Value& router, const Value& weights, bool of_chosen) {
-  const int64_t k = c.Attr("k", int64_t{1}), experts = router.shape()[1];
-  if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
+/* The k best experts of each token, and their shares: (tokens * k,) and (tokens, k, 1). */
+struct Routes {
+  Value experts, shares;
+  int64_t count = 0, k = 0;  // experts there are, and of each token
+};
+
+/* `weights`: shares of all experts; none: they follow from the router's scores. `of_chosen`: by a
+ * softmax of these alone. */
+Routes Route(const Call& c, const Value& router, const Value& weights, bool of_chosen) {
+  Routes routes;
+  const int64_t k = routes.k = c.Attr("k", int64_t{1}), tokens = router.shape()[0];
+  routes.count = router.shape()[1];
+  if (k < 1 || k > routes.count) c.Refuse("attribute k is " + Text(k) + " for " + Text(routes.count) + " experts");
   const bool normalize = c.Attr("normalize_routing_weights", int64_t{0}) != 0;
-  const Value chosen = c.Op("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "mask"}, {"dtype", DTypeName(router.dtype())}});
+  const std::vector<Value> best = c.Ops("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "both"}, {"dtype", "int32"}});
   const auto soft = [&](const Value& x) { return c.Op("softmax", {x}, {{"axis", "-1"}}); };
-  const Value other = c.Scalar(-std::numeric_limits<double>::infinity(), router.dtype());
-  if (weights.kind == Value::kNone && (of_chosen || normalize))
-    return soft(Where(c, BinaryNumber(c, "not_equal", chosen, 0), router, other));
-  const Value shares = Mul(c, chosen, weights.kind == Value::kNone ? soft(router) : weights);
-  return normalize ? Div(c, shares, Sum(c, shares, {1}, true)) : shares;
+  Value shares;
+  if (weights.kind == Value::kNone && (of_chosen || normalize)) {
+    shares = soft(best[0]);
+  } else {
+    const Value all = weights.kind == Value::kNone ? soft(router) : weights;
+    shares = c.Op("_index_axes", {all, c.Reshape(CountUp(c, tokens), Shape{tokens, 1}), c.Cast(best[1], kInt64)},
+                  {{"num_args", "3"}, {"axis", "0"}});
+    if (normalize) shares = Div(c, shares, Sum(c, shares, {1}, true));
+  }
+  routes.experts = c.Reshape(best[1], Shape{tokens * k});
+  routes.shares = c.Reshape(shares, Shape{tokens, k, 1});
+  return routes;
 }
 
 /* The first product (and the third one, which may be none) with its activation. */
@@ -70,12 +86,41 @@ Value Activate(const Call& c, const Gate& g, const Value& first, const Value& th
   return line.kind == Value::kNone ? y : Mul(c, y, line);
 }
 
-/* What all experts give, by their shares. `layer`: product 1, 2 or 3 of an expert with data; none
- * where there is no third one. All compute all tokens: which of them count, a call alone knows. */
-void Mix(Call& c, const Value& shares, const std::function<Value(int, int64_t, const Value&)>& layer) {
+/* What the chosen experts give, by their shares. `layer`: product 1, 2 or 3 of the experts with
+ * rows of data, as many of them for each row as are left; none where there is no third one. */
+void Mix(Call& c, const Routes& routes, const std::function<Value(int, const Value&)>& layer) {
   const Value& x = c.in(0);
   CheckRank(c, 0, 2, 3);
   const Gate gate = ReadGate(c);
+  const int64_t size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1), k = routes.k;
+  if (size < 1 || tokens < 1 || routes.shares.shape()[0] != tokens)
+    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
+  const Value data = c.Reshape(x, Shape{tokens, size});
+  const Value made = layer(2, Activate(c, gate, layer(1, data), layer(3, data)));
+  c.Out(c.Reshape(Sum(c, Mul(c, c.Reshape(made, Shape{tokens, k, size}), routes.shares), {1}, false), x.shape()));
+}
+
+/* Shares of all experts in each token, (tokens, experts): 0 for those that are not among the k
+ * best. */
+Value SharesOfAll(const Call& c, const Value& router) {
+  const int64_t k = c.Attr("k", int64_t{1}), experts = router.shape()[1];
+  if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
+  const bool normalize = c.Attr("normalize_routing_weights", int64_t{0}) != 0;
+  const Value chosen = c.Op("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "mask"}, {"dtype", DTypeName(router.dtype())}});
+  const auto soft = [&](const Value& x) { return c.Op("softmax", {x}, {{"axis", "-1"}}); };
+  const Value other = c.Scalar(-std::numeric_limits<double>::infinity(), router.dtype());
+  if (normalize) return soft(Where(c, BinaryNumber(c, "not_equal", chosen, 0), router, other));
+  return Mul(c, chosen, soft(router));
+}
+
+/* What all experts give, by their shares. `layer`: product 1, 2 or 3 of an expert with data; none
+ * where there is no third one. All compute all tokens, which suits GPUs:
+ * _expert_dense has no kernel there. */
+void MixAll(Call& c, const std::function<Value(int, int64_t, const Value&)>& layer) {
+  const Value& x = c.in(0);
+  CheckRank(c, 0, 2, 3);
+  const Gate gate = ReadGate(c);
+  const Value shares = SharesOfAll(c, c.in(1));
   const int64_t experts = shares.shape()[1], size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1);
   if (size < 1 || tokens < 1 || shares.shape()[0] != tokens)
     c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
@@ -98,11 +143,21 @@ Value OfExpert(const Call& c, const Value& all, int64_t e) {
 
 void ConvertMoE(Call& c) {  // data, router, then weights and bias of three products
   CheckRank(c, 1, 2, 2);
-  Mix(c, Shares(c, c.in(1), Value(), false), [&](int product, int64_t e, const Value& x) {
+  if (c.builder()->ctx().is_gpu()) {
+    return MixAll(c, [&](int product, int64_t e, const Value& x) {
+      const int at = 2 * product;
+      if (!c.has(at)) return Value();
+      return Dense(c, x, OfExpert(c, c.in(at), e), c.has(at + 1) ? OfExpert(c, c.in(at + 1), e) : Value());
+    });
+  }
+  const Routes routes = Route(c, c.in(1), Value(), false);
+  Mix(c, routes, [&](int product, const Value& x) {
     const int at = 2 * product;
     if (!c.has(at)) return Value();
-    const Value w = OfExpert(c, c.in(at), e);
-    return Dense(c, x, w, c.has(at + 1) ? OfExpert(c, c.in(at + 1), e) : Value());
+    const Value &weight = c.in(at), bias = OptionalInput(c, at + 1);
+    if (weight.ndim() != 3 || weight.shape()[0] != routes.count)
+      c.Refuse("input " + Text(at) + " has shape " + Text(weight.shape()) + " for " + Text(routes.count) + " experts");
+    return c.Op("_expert_dense", {x, routes.experts, weight, bias}, {{"no_bias", Text(bias.kind == Value::kNone)}});
   });
 }
 
@@ -117,23 +172,31 @@ void ConvertQMoE(Call& c) {
     if (c.Attr(name, bits) != bits)
       c.Refuse("attribute " + std::string(name) + " is not " + Text(bits) + "; accepted is expert_weight_bits");
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute expert_weight_bits is " + Text(bits) + "; accepted are 2, 4 and 8");
-  Mix(c, Shares(c, c.in(1), OptionalInput(c, 14), true), [&](int product, int64_t e, const Value& x) {
+  const Routes routes = Route(c, c.in(1), OptionalInput(c, 14), true);
+  const int64_t experts = routes.count;
+  Mix(c, routes, [&](int product, const Value& x) {
     const int at = 3 * product - 1, zeros = 10 + product;
     if (!c.has(at)) return Value();
-    const Value packed = OfExpert(c, c.in(at), e);
-    const int64_t n = packed.shape()[0], k = x.shape()[1], block = given > 0 ? given : k, blocks = k / block;
-    if (n < 1 || blocks * block != k || packed.size() * 8 != n * k * bits || c.in(at + 1).size() != c.in(at).shape()[0] * n * blocks)
-      c.Refuse("weights have shape " + Text(c.in(at).shape()) + ", scales " + Text(c.in(at + 1).shape()) + " for " + Text(k) + " numbers");
-    BlockForm f;
-    f.data = x, f.bits = bits, f.in_integers = in_integers;
-    f.numbers = c.Reshape(packed, Shape{n, blocks, block * bits / 8});
-    f.scale = c.Reshape(OfExpert(c, c.in(at + 1), e), Shape{n, blocks});
+    const Value &packed = c.in(at), scale = c.Cast(c.in(at + 1), kFloat32);
+    const int64_t n = packed.ndim() > 1 ? packed.shape()[1] : 0, k = x.shape()[1], block = given > 0 ? given : k, blocks = k / block;
+    const bool fits = packed.shape()[0] == experts && n >= 1 && blocks * block == k && packed.size() * 8 == experts * n * k * bits;
+    if (!fits || scale.size() != experts * n * blocks)
+      c.Refuse("weights have shape " + Text(packed.shape()) + ", scales " + Text(scale.shape()) + " for " + Text(k) + " numbers");
+    const Shape each{experts, n, blocks};
+    std::vector<Value> operands = {c.Cast(x, kFloat32), routes.experts, c.Reshape(packed, Shape{experts, n, blocks, block * bits / 8}),
+                                   c.Reshape(scale, each)};
     if (c.has(zeros)) {
-      const Value z = OfExpert(c, c.in(zeros), e);
-      f.zero = c.Reshape(given > 0 ? UnpackedNumbers(c, z, bits, n, blocks) : UnpackedNumbers(c, z, bits, 1, n), Shape{n, blocks});
+      const int64_t rows = given > 0 ? experts * n : experts;  // whose numbers are packed together
+      const Value zero = c.Reshape(UnpackedNumbers(c, c.in(zeros), bits, rows, experts * n * blocks / rows), each);
+      operands.push_back(Mul(c, operands[3], c.Cast(zero, kFloat32)));
     }
-    if (c.has(at + 2)) f.bias = OfExpert(c, c.in(at + 2), e);
-    return BlockLayer(c, f);
+    if (c.has(at + 2)) operands.push_back(c.Cast(c.in(at + 2), kFloat32));
+    return c.Cast(c.Op("_expert_block_dense", operands,
+                       {{"bits", Text(bits)},
+                        {"no_bias", Text(!c.has(at + 2))},
+                        {"with_shift", Text(c.has(zeros))},
+                        {"in_integers", Text(in_integers)}}),
+                  x.dtype());
   });
 }
 

@@ -9,6 +9,7 @@ COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_
                      "_fused_dense": "test_passes.py",
                      "_fused_quantized_convolution": "test_fused_layers.py", "_fused_quantized_dense": "test_fused_layers.py",
                      "_block_dense": "test_block_weights.py", "_fused_block_dense": "test_block_weights.py",
+                     "_expert_block_dense": "test_experts.py",
                      "_integer_lstm": "test_integer_lstm.py",
                      **{"_integer_" + name: "test_import_integers.py"
                         for name in ("convolution", "dense", "matmul", "quantize", "dequantize",

@@ -12,6 +12,12 @@ def dense(x, w, b=None, num_hidden=None, flatten=True, no_bias=False):
     return y if b is None else y + b
 
 
+def expert_dense(x, experts, w, b=None, no_bias=False):
+    experts = experts.astype(int)
+    y = np.einsum("rk,rnk->rn", np.repeat(x, len(experts) // len(x), 0), w[experts])
+    return y if b is None else y + b[experts]
+
+
 def _pad(x, pad, value=0.0):
     return np.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in pad], constant_values=value)
 
@@ -190,6 +196,16 @@ CASES = [
     {"op": "Embedding", "inputs": [np.array([0.0, 1.9, 3.0, 7.0, -1.0]), rand((4, 3))],
      "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1],
      "refuses": False, "tol": 0.01},
+    {"op": "_expert_dense", "inputs": [rand((3, 4)), np.array([1, 0, 1, 3, 3, 1]), rand((4, 5, 4)), rand((4, 5))],
+     "input_dtypes": {1: "int32"}, "ref": expert_dense, "grad": [0, 2, 3], "refuses": False, "empty": False,
+     "out_dtype": lambda dtype: dtype,
+     "bad": [{"inputs": [(3, 4), np.array([0, 1, 2, 3]), (4, 5, 4), (4, 5)]},
+             {"inputs": [(3, 5), np.array([0, 1, 2]), (4, 5, 4), (4, 5)]},
+             {"inputs": [(3, 4), np.array([0, 1, 4]), (4, 5, 4), (4, 5)]},
+             {"inputs": [(3, 4), np.array([0, -1, 2]), (4, 5, 4), (4, 5)]}]},
+    {"op": "_expert_dense", "inputs": [rand((3, 4)), np.array([2, 0, 2]), rand((4, 5, 4))], "input_dtypes": {1: "int64"},
+     "attrs": {"no_bias": True}, "ref": expert_dense, "grad": [0, 2], "refuses": False, "empty": False,
+     "out_dtype": lambda dtype: dtype},
     {"op": "UpSampling", "inputs": [rand((2, 3, 2, 3), -1, 1)],
      "attrs": {"scale": 3, "sample_type": "nearest"}, "ref": upsample_nearest, "grad": True,
      "empty": False, "tol": 0.01, "bad": [{"attrs": {"sample_type": "nearest"}},
