@@ -35,7 +35,78 @@ Value UnpackedNumbers(const Call& c, const Value& packed, int64_t bits, int64_t 
   return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
 }
 
-void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx, bias
+namespace {
+
+/* Columns of a weight in the order of their groups: blocks that have a group each. */
+struct GroupOrder {
+  std::vector<int64_t> columns;  // of each place; as many as there are columns: none
+  std::vector<int64_t> groups;   // of each block
+  bool same = true;              // as they lie
+};
+
+GroupOrder OrderOf(const Call& c, int64_t k, int64_t block, int64_t groups) {
+  std::vector<int64_t> of = c.Ints(4);
+  const int64_t count = static_cast<int64_t>(of.size());
+  if (count != k && count != groups * block)
+    c.Refuse("g_idx has " + Text(count) + " numbers; accepted: " + Text(k) + " or " + Text(groups * block));
+  of.resize(static_cast<size_t>(k));
+  std::vector<std::vector<int64_t>> members(static_cast<size_t>(groups));
+  for (int64_t i = 0; i < k; ++i) {
+    const int64_t group = of[static_cast<size_t>(i)];
+    if (group < 0 || group >= groups)
+      c.Refuse("g_idx has " + Text(group) + " at position " + Text(i) + "; accepted: 0 to " + Text(groups - 1));
+    members[static_cast<size_t>(group)].push_back(i);
+  }
+  GroupOrder order;
+  for (int64_t g = 0; g < groups; ++g) {
+    auto& mine = members[static_cast<size_t>(g)];
+    while (static_cast<int64_t>(mine.size()) % block != 0) mine.push_back(k);
+    order.columns.insert(order.columns.end(), mine.begin(), mine.end());
+    order.groups.insert(order.groups.end(), mine.size() / static_cast<size_t>(block), g);
+  }
+  order.same = static_cast<int64_t>(order.groups.size()) == groups;
+  for (int64_t g = 0; g < groups; ++g) order.same = order.same && order.groups[static_cast<size_t>(g)] == g;
+  for (size_t i = 0; i < order.columns.size(); ++i)
+    order.same = order.same && order.columns[i] == std::min<int64_t>(static_cast<int64_t>(i), k);
+  return order;
+}
+
+/* A packed weight (n, blocks, bytes) with its columns in that order. */
+Value Reordered(const Call& c, const Value& packed, const GroupOrder& order, int64_t bits) {
+  FoldedWeights* const folded = c.builder()->folded();
+  const NDArray &weight = c.Known(1), &groups = c.Known(4);
+  const std::string what = "columns by groups of " + Text(packed.shape()) + " in " + Text(bits);
+  const Shape shape{packed.shape()[0], static_cast<int64_t>(order.groups.size()), packed.shape()[2]};
+  if (const auto* found = folded->Find(what, {weight, groups})) return Value((*found)[0]);
+  const std::vector<uint8_t> before = BytesOf(weight);
+  std::vector<uint8_t> after(static_cast<size_t>(shape.Size()), 0);
+  const int64_t n = shape[0], each = 8 / bits, row = packed.size() / n, places = static_cast<int64_t>(order.columns.size()), k = row * each;
+  const uint8_t mask = static_cast<uint8_t>((1 << bits) - 1);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t p = 0; p < places; ++p) {
+      const int64_t from = order.columns[static_cast<size_t>(p)];
+      if (from >= k) continue;
+      const uint8_t number = static_cast<uint8_t>(before[static_cast<size_t>(i * row + from / each)] >> (from % each * bits)) & mask;
+      after[static_cast<size_t>((i * places + p) / each)] |= static_cast<uint8_t>(number << (p % each * bits));
+    }
+  const Value made = c.Tensor(shape, kUint8, after.data());
+  folded->Put(what, {weight, groups}, {made.array});
+  return made;
+}
+
+/* Zeros behind the last number of each row. */
+Value Longer(const Call& c, const Value& x, int64_t more) {
+  if (more == 0) return x;
+  Sizes before(static_cast<size_t>(x.ndim()), 0), after = before;
+  after.back() = more;
+  return Pad(c, x, before, after, 0);
+}
+
+}  // namespace
+
+/* A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx: the block whose scale and zero point
+ * each column has, bias */
+void ConvertMatMulNBits(Call& c) {
   const Value& a = c.in(0);
   const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
                 block = c.Attr("block_size", int64_t{0});
@@ -43,19 +114,23 @@ void ConvertMatMulNBits(Call& c) {  // A, B (N, blocks, bytes), scales (N * bloc
   f.bits = bits, f.in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
-  if (c.has(4)) c.Refuse("input g_idx is given; accepted is none");
   const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8;
   if (a.ndim() < 1 || a.shape()[a.ndim() - 1] != k || c.in(2).size() != n * blocks || c.in(1).size() * (8 / bits) < n * blocks * block)
     c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", scales " + Text(c.in(2).shape()));
   if (bytes * 8 != block * bits || c.in(1).size() != n * blocks * bytes) c.Refuse("the weight has shape " + Text(c.in(1).shape()));
-  f.data = a;
-  if (blocks * block != k) {  // numbers behind the end of a row count nothing
-    Sizes before(static_cast<size_t>(a.ndim()), 0), after = before;
-    after.back() = blocks * block - k;
-    f.data = Pad(c, f.data, before, after, 0);
-  }
+  const GroupOrder order = c.has(4) ? OrderOf(c, k, block, blocks) : GroupOrder();
   f.numbers = c.Reshape(c.in(1), Shape{n, blocks, bytes}), f.scale = c.Reshape(c.in(2), Shape{n, blocks});
   if (c.has(3)) f.zero = c.Reshape(IsFloating(c.in(3).dtype()) ? c.in(3) : UnpackedNumbers(c, c.in(3), bits, n, blocks), f.scale.shape());
+  if (order.same) {
+    f.data = Longer(c, a, blocks * block - k);  // numbers behind the end of a row count nothing
+  } else {
+    const bool gaps = std::find(order.columns.begin(), order.columns.end(), k) != order.columns.end();
+    f.data = Take(c, Longer(c, a, gaps), c.IntTensor(order.columns), a.ndim() - 1);
+    f.numbers = Reordered(c, f.numbers, order, bits);
+    const Value groups = c.IntTensor(order.groups);
+    f.scale = Take(c, f.scale, groups, 1);
+    if (c.has(3)) f.zero = Take(c, f.zero, groups, 1);
+  }
   f.bias = OptionalInput(c, 5);
   c.Out(BlockLayer(c, f));
 }
