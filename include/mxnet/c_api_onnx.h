@@ -63,6 +63,11 @@ MXNET_C_DLL int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const
 MXNET_C_DLL int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
                                    const int* dtypes, SymbolHandle* symbol, int* num_params, const char*** param_names,
                                    NDArrayHandle** params);
+/* MXOnnxModelConvert with contents for some inputs: the symbol is for these, and has no such
+ * inputs. So a branch that an input chooses is the only one in it. The values are copied. */
+MXNET_C_DLL int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                                      const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given,
+                                      SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params);
 /* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next
  * call. */
 MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);

@@ -211,6 +211,13 @@ int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** name
 
 int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims, const int* dtypes,
                        SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
+  return MXOnnxModelConvertFor(handle, num_inputs, names, ndims, dims, dtypes, 0, nullptr, nullptr, symbol, num_params, param_names,
+                               params);
+}
+
+int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                          const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given, SymbolHandle* symbol,
+                          int* num_params, const char*** param_names, NDArrayHandle** params) {
   API_BEGIN(symbol, num_params, param_names, params);
   Session* session = AsSession(handle);
   NeedTexts(num_inputs, names, "names of inputs");
@@ -229,7 +236,11 @@ int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** name
         << "; accepted: sizes from 0, a dtype";
     types[names[i]] = type;
   }
-  ConvertedGraph graph = session->Convert(types);
+  NeedTexts(num_given, given_names, "names of inputs with contents");
+  Need(num_given, given, "contents of inputs");
+  Env contents;
+  for (int i = 0; i < num_given; ++i) contents[given_names[i]] = *AsValue(given[i]);
+  ConvertedGraph graph = session->Convert(types, contents);
   ApiStore& store = ApiStore::Get();
   store.strings.clear();
   store.handles.clear();

@@ -1,7 +1,9 @@
 #include "onnx/builder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
+#include <set>
 
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -121,12 +123,28 @@ const std::vector<NDArray>* FoldedWeights::Find(const std::string& call, const s
   return it == results_.end() ? nullptr : &it->second;
 }
 
+std::string FoldedWeights::NameOfDerived(const std::string& call, const std::vector<NDArray>& operands) const {
+  std::set<std::string> names;
+  for (const NDArray& a : operands) {
+    const auto it = names_.find(Key("", {a}));
+    if (it != names_.end()) names.insert(it->second);
+  }
+  if (names.size() != 1) return "";
+  std::string op = call.substr(0, call.find_first_of(" \n="));
+  for (const char* prefix : {"_npi_", "_npx_", "_"})
+    if (op.rfind(prefix, 0) == 0) op = op.substr(std::strlen(prefix));
+  return *names.begin() + "_" + op;
+}
+
 void FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results) {
   std::lock_guard<std::mutex> lock(mutex_);
   size_t bytes = 0;
   for (const NDArray& a : results) bytes += BytesOf(a);
   if (!AllKept(operands) || bytes < kLeastKept) return;
   results_[Key(call, operands)] = results;
+  const std::string name = NameOfDerived(call, operands);
+  for (size_t i = 0; i < results.size() && !name.empty(); ++i)
+    names_.emplace(Key("", {results[i]}), i == 0 ? name : name + std::to_string(i));
   for (const NDArray& a : results) chunks_.insert(a.chunk());
 }
 

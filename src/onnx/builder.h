@@ -39,6 +39,8 @@ class FoldedWeights {
   NDArray On(const NDArray& array, Context ctx);
 
  private:
+  /* Of what was computed of one weight: its name, and the operator's. */
+  std::string NameOfDerived(const std::string& call, const std::vector<NDArray>& operands) const;
   static std::string Key(const std::string& call, const std::vector<NDArray>& operands);
   bool AllKept(const std::vector<NDArray>& operands) const;
   std::mutex mutex_;

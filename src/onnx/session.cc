@@ -177,9 +177,12 @@ std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>
   return RunnerOf(&model_->graph)->Run(std::move(inputs), into);
 }
 
-ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types) {
-  Env inputs;
+ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, const Env& given) {
+  Env inputs = given;
+  for (auto& kv : inputs)
+    if (kv.second.kind == Value::kTensor) kv.second = Value(kv.second.array.Copy(Context::CPU()));
   for (const auto& kv : types) {
+    MXNET_CHECK_KIND(!given.count(kv.first), Value) << "[onnx] input " << kv.first << " has a shape and contents; accepted: one of them";
     Value& v = inputs[kv.first];
     v.kind = Value::kTensor;
     v.type = kv.second;

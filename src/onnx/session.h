@@ -53,9 +53,9 @@ class Session {
   /* Outputs named in `into` are written to these arrays, without a copy where a plan computes them.
    * Throws Error(kValue) for shapes, dtypes and names that do not fit. */
   std::vector<Value> Run(Env inputs, const std::map<std::string, NDArray>& into);
-  /* The same computation as one graph, for inputs of these types. Throws Error(kValue) naming the
-   * node where the graph would have to be cut. */
-  ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs);
+  /* The same computation as one graph, for inputs of these types, and for the contents of those in
+   * `given`. Throws Error(kValue) naming the node where the graph would have to be cut. */
+  ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs, const Env& given = {});
   /* Inputs that a caller has to give: those without an initializer. */
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return model_->graph.outputs; }

@@ -147,9 +147,10 @@ bool StageBuilder::DemandBound(const std::string& name, int64_t bound) {
 /* Its results come later: from a plan made for the contents of small values, else from running it
  * on arrays. */
 void StageBuilder::PostponeFor(const NodeProto& node, const std::vector<std::string>& names) {
-  MXNET_CHECK_KIND(!whole_, Value) << "[onnx] node " << node.label() << " (" << node.op
-                                   << ") depends on values that the graph computes, so the model is no single graph; accepted by this "
-                                      "function: models whose shapes follow from the shapes of inputs";
+  MXNET_CHECK_KIND(!whole_, Value)
+      << "[onnx] node " << node.label() << " (" << node.op
+      << ") depends on values that the graph computes, so the model is no single graph; accepted by this "
+         "function: models whose shapes follow from the shapes of inputs, and from inputs that are fixed (values=)";
   bool small = !ControlOf(node) && pending_->rebuilt <= kMostRebuilt;
   for (const std::string& name : names) {
     const Value* v = Lookup(name);
@@ -492,6 +493,8 @@ ConvertedGraph Runner::Convert(const Env& env) {
   Pending pending;
   pending.nodes = root_.nodes;
   pending.needed = root_.needed;
+  for (const auto& kv : env)
+    if (kv.second.known()) pending.fixed.insert(kv.first);
   return StageBuilder(this, &pending, env, true).BuildWhole();
 }
 

@@ -1,34 +1,58 @@
 """ONNX models as this library's own: symbols with parameters, and Gluon blocks."""
 from .. import _dtypes
+from ..base import MXNetError
 from . import _batch
 
 
-def _probe_shapes(infos, shapes, size):
-    """Shapes of all inputs; a free first dimension that nobody gave is `size`. And the names of the
-    inputs that have one."""
-    full, free = {}, []
+def _probe_shapes(infos, shapes, size, values):
+    """Shapes of all inputs but those of `values`; a free first dimension that nobody gave is
+    `size`. The names of the inputs that have one. And those whose shape is a guess: where there are
+    `values`, it may be that nothing reads them."""
+    full, free, guessed = {}, [], []
     for info in infos:
+        if info.name in values:
+            continue
         if info.name in shapes:
             full[info.name] = tuple(shapes[info.name])
             continue
         dims = info.shape or ()
         if info.shape is None or any(not isinstance(d, int) for d in dims[1:]):
-            raise ValueError(f"[onnx] no shape for the input {info}; accepted: shapes={{{info.name!r}: (...)}}")
+            guessed.append(info)
+            full[info.name] = tuple(d if isinstance(d, int) else 1 for d in dims)
+            continue
         open_first = bool(dims) and not isinstance(dims[0], int)
         full[info.name] = ((size,) + dims[1:]) if open_first else dims
         free += [info.name] * open_first
-    return full, free
+    return full, free, guessed
 
 
-def to_symbol(model, shapes=None, dtypes=None):
+def _no_shape(info):
+    raise ValueError(f"[onnx] no shape for the input {info}; accepted: shapes={{{info.name!r}: (...)}}")
+
+
+def to_symbol(model, shapes=None, dtypes=None, values=None):
     """A symbol and its parameters by name, for any size of a first dimension that the file leaves
     open and `shapes` does not give."""
-    shapes = dict(shapes or {})
-    probe, free = _probe_shapes(model.inputs, shapes, _batch.PROBES[0])
-    made = model._convert(probe, dtypes or {})
+    shapes, values = dict(shapes or {}), dict(values or {})
+    probe, free, guessed = _probe_shapes(model.inputs, shapes, _batch.PROBES[0], values)
+    if guessed and not values:
+        _no_shape(guessed[0])
+    try:
+        made = model._convert(probe, dtypes or {}, values)
+    except MXNetError as error:
+        if not guessed:
+            raise
+        names = ", ".join(info.name for info in guessed)
+        raise ValueError(f"{error}; no shapes were given for {names}, which may be the reason") from error
+    read = set(made[0].list_inputs())
+    for info in guessed:
+        if info.name in read:
+            _no_shape(info)
+    if values:   # what nothing reads is no input
+        probe, free = {n: s for n, s in probe.items() if n in read}, [n for n in free if n in read]
     if not free:
         return made
-    other = model._convert(_probe_shapes(model.inputs, shapes, _batch.PROBES[1])[0], dtypes or {})
+    other = model._convert(_probe_shapes(model.inputs, shapes, _batch.PROBES[1], values)[0], dtypes or {}, values)
     return _batch.join(made, other, probe, free)
 
 
@@ -38,12 +62,14 @@ def split(symbol, params):
     return {k: v for k, v in params.items() if k not in states}, {k: v for k, v in params.items() if k in states}
 
 
-def to_block(model, shapes=None, dtypes=None, ctx=None):
+def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
     """A SymbolBlock with the model's weights; see `Model.to_block`."""
     from .. import symbol as sym
     from ..gluon import SymbolBlock
-    out, params = to_symbol(model, shapes, dtypes)
-    block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs])
+    out, params = to_symbol(model, shapes, dtypes, values)
+    read = set(out.list_inputs())
+    block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs
+                              if not values or i.name in read or i.name in (shapes or {})])
     for name, parameter in block.collect_params().items():
         value = params[name]
         if not _dtypes.name(value.dtype).startswith(("float", "bfloat")):

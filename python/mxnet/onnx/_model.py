@@ -282,7 +282,7 @@ class Model(NotCopied):
         make = _np_ndarray if numpy else NDArray
         return {info.name: given[info.name] if info.name in given else _from_value(h, make) for info, h in zip(self.outputs, results)}
 
-    def convert(self, shapes=None, dtypes=None):
+    def convert(self, shapes=None, dtypes=None, values=None):
         """The same computation as a symbol of this library, for given shapes of inputs.
 
         Parameters
@@ -292,6 +292,10 @@ class Model(NotCopied):
             left out: the symbol then serves any batch.
         dtypes : dict, optional
             Input to dtype, where the model leaves it open.
+        values : dict, optional
+            Input to its contents, which are fixed: the symbol is for these, and has no such inputs.
+            So an input that chooses a branch is fixed: ``values={'use_cache_branch': [False]}``.
+            Inputs that nothing reads then need no shape.
 
         Returns
         -------
@@ -305,9 +309,11 @@ class Model(NotCopied):
             where results have shapes that depend on values, or a branch or loop is no single graph.
         """
         from ._import import to_symbol
-        return to_symbol(self, shapes, dtypes)
+        return to_symbol(self, shapes, dtypes, values)
 
-    def _convert(self, shapes, dtypes):
+    def _convert(self, shapes, dtypes, values):
+        about = {i.name: (i.dtype, i.stored or i.dtype) for i in self.inputs}
+        given = [_to_value(v, about.get(n, (None,))[0], self._ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
         names = list(shapes)
         ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])
         flat = [int(d) for n in names for d in shapes[n]]
@@ -315,19 +321,21 @@ class Model(NotCopied):
         kinds = (ctypes.c_int * len(names))(*[_dtypes.number(dtypes[n]) if n in dtypes else -1 for n in names])
         symbol, count = SymbolHandle(), ctypes.c_int()
         param_names, params = ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(NDArrayHandle)()
-        check_call(_LIB.MXOnnxModelConvert(
-            self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.byref(symbol), ctypes.byref(count),
-            ctypes.byref(param_names), ctypes.byref(params)))
+        check_call(_LIB.MXOnnxModelConvertFor(
+            self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.c_int(len(given)),
+            c_str_array(list(values)), (ctypes.c_void_p * len(given))(*[v.handle for v in given]), ctypes.byref(symbol),
+            ctypes.byref(count), ctypes.byref(param_names), ctypes.byref(params)))
         arrays = {param_names[i].decode(): NDArray(handle=NDArrayHandle(params[i])) for i in range(count.value)}
         return Symbol(handle=symbol), arrays
 
-    def to_block(self, shapes=None, dtypes=None):
+    def to_block(self, shapes=None, dtypes=None, values=None):
         """A Gluon block with the model's weights, for training and for use in other blocks.
 
         Parameters
         ----------
-        shapes, dtypes : dict, optional
-            As in `convert`.
+        shapes, dtypes, values : dict, optional
+            As in `convert`. With `values` the block's inputs are, in the model's order, those that
+            something reads and those that `shapes` names.
 
         Returns
         -------
@@ -336,7 +344,7 @@ class Model(NotCopied):
             file, and dropout is left out, as in inference.
         """
         from ._import import to_block
-        return to_block(self, shapes, dtypes)
+        return to_block(self, shapes, dtypes, values=values)
 
     def explain(self, path=None, runs=None):
         """The plans made so far: nodes, bulks, memory, and where the graph was cut.
