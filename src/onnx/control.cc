@@ -222,7 +222,8 @@ const Rules& CoreRules() {
                               {"", "SequenceMap", 17, kNewest, RunsGraphs, nullptr},
                               {"com.microsoft", "GreedySearch", 1, kNewest, RunsGraphs, nullptr},
                               {"com.microsoft", "Sampling", 1, kNewest, RunsGraphs, nullptr},
-                              {"com.microsoft", "BeamSearch", 1, kNewest, RunsGraphs, nullptr}};
+                              {"com.microsoft", "BeamSearch", 1, kNewest, RunsGraphs, nullptr},
+                              {"com.microsoft", "WhisperBeamSearch", 1, kNewest, RunsGraphs, nullptr}};
   return rules;
 }
 

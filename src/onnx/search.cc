@@ -12,7 +12,7 @@ namespace {
 /* Reads attributes and inputs of one node. */
 class Reader {
  public:
-  explicit Reader(const Call& call) : call_(call), beams_(call.node.op == "BeamSearch"), samples_(call.node.op == "Sampling") {}
+  explicit Reader(const Call& call) : call_(call), beams_(HasBeams(call.node)), samples_(call.node.op == "Sampling") {}
 
   SearchSettings Read() const {
     SearchSettings s;
@@ -26,6 +26,7 @@ class Reader {
     s.min_length = call_.has(2) ? call_.Int(2) : 0;
     const int after = beams_ ? 6 : 3;  // where inputs of all searches go on
     if (beams_) ReadBeams(&s);
+    if (call_.node.op == "WhisperBeamSearch") ReadSounds(&s);
     s.repetition_penalty = Positive(after, "repetition_penalty");
     s.vocab_mask = Mask(after + 1);
     s.prefix_mask = Mask(after + 2);
@@ -44,8 +45,20 @@ class Reader {
     s->length_penalty = call_.has(5) ? static_cast<float>(call_.Float(5)) : 1.0f;
     if (s->returned > s->beams)
       call_.Refuse("num_return_sequences is " + Text(s->returned) + "; accepted: up to num_beams, " + Text(s->beams));
-    const bool of_sounds = call_.Attr("model_type", int64_t{0}) == 2;  // others have no processor of their own
+    const bool of_sounds = ModelType(call_) == 2;  // others have no processor of their own
     if (of_sounds && call_.has(11) && call_.Int(11) != 0) call_.Refuse("logits_processor is " + Text(call_.Int(11)) + "; accepted: 0");
+  }
+  /* Tokens that have names are for processors of scores and outputs that are refused. */
+  void ReadSounds(SearchSettings* s) const {
+    for (const char* name : {"translate_token_id", "transcribe_token_id", "start_of_lm_token_id", "no_speech_token_id",
+                             "no_timestamps_token_id", "beginning_timestamp_token_id"})
+      call_.Ignore(name);
+    if (call_.Attr("decoder_output_cross_qk", int64_t{0}) != 0) call_.Refuse("attribute decoder_output_cross_qk is not 0; accepted: 0");
+    for (const int input : {12, 13})
+      if (call_.has(input)) call_.Refuse("input " + Text(input) + " is given; accepted: none");
+    for (const int output : {3, 4})
+      if (call_.wants(output)) call_.Refuse("output " + Text(output) + " is wanted; accepted: sequences, sequences_scores and scores");
+    if (call_.has(14)) s->temperature = Positive(14, "temperature");
   }
   void ReadSampling(SearchSettings* s) const {
     s->samples = true;
@@ -235,10 +248,14 @@ std::vector<Value> RunBeams(Session* session, const NodeProto& node, const Env& 
 
 }  // namespace
 
+bool HasBeams(const NodeProto& node) { return node.op == "BeamSearch" || node.op == "WhisperBeamSearch"; }
+
+int64_t ModelType(const Call& call) { return call.Attr("model_type", int64_t{call.node.op == "WhisperBeamSearch" ? 2 : 0}); }
+
 ControlFn SearchOf(const NodeProto& node) {
   if (node.domain != "com.microsoft") return nullptr;
   if (node.op == "GreedySearch" || node.op == "Sampling") return RunGreedy;
-  if (node.op == "BeamSearch") return RunBeams;
+  if (HasBeams(node)) return RunBeams;
   return nullptr;
 }
 

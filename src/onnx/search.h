@@ -19,6 +19,10 @@ namespace onnx {
 
 /* Null: the node is no search. */
 ControlFn SearchOf(const NodeProto& node);
+/* REQUIRES: a search. */
+bool HasBeams(const NodeProto& node);
+/* 0: a decoder alone; 1: an encoder and a decoder; 2: these, of sounds. */
+int64_t ModelType(const Call& call);
 
 using Tokens = std::vector<int32_t>;
 

@@ -279,8 +279,8 @@ class Pair : public TextModel {
 }  // namespace
 
 std::unique_ptr<TextModel> MakeTextModel(const Control& control, const SearchSettings& settings) {
-  const bool beams = control.call.node.op == "BeamSearch";
-  const int64_t type = control.call.Attr("model_type", int64_t{0});
+  const bool beams = HasBeams(control.call.node);
+  const int64_t type = ModelType(control.call);
   if (type != 0 && !(beams && (type == 1 || type == 2)))
     control.call.Refuse("attribute model_type is " + Text(type) + "; accepted: 0" + (beams ? ", 1 and 2" : ""));
   if (type == 0) return std::make_unique<Decoder>(control, settings, beams ? 9 : 6);

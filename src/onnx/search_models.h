@@ -53,8 +53,7 @@ class TextModel {
   bool has_beams_ = false;  // the caches have a row for each beam
 };
 
-/* By the node's attribute model_type: 0: a decoder alone; 1: an encoder and a decoder; 2: these,
- * of sounds. */
+/* By ModelType. */
 std::unique_ptr<TextModel> MakeTextModel(const Control& control, const SearchSettings& settings);
 
 }  // namespace onnx
