@@ -46,13 +46,18 @@ class Reader {
     if (s->returned > s->beams)
       call_.Refuse("num_return_sequences is " + Text(s->returned) + "; accepted: up to num_beams, " + Text(s->beams));
     const bool of_sounds = ModelType(call_) == 2;  // others have no processor of their own
-    if (of_sounds && call_.has(11) && call_.Int(11) != 0) call_.Refuse("logits_processor is " + Text(call_.Int(11)) + "; accepted: 0");
+    const int64_t processor = of_sounds && call_.has(11) ? call_.Int(11) : 0;
+    s->times.wanted = processor == 1 && call_.node.op == "WhisperBeamSearch";
+    if (processor != 0 && !s->times.wanted) call_.Refuse("logits_processor is " + Text(call_.Int(11)) + "; accepted: 0");
   }
-  /* Tokens that have names are for processors of scores and outputs that are refused. */
   void ReadSounds(SearchSettings* s) const {
-    for (const char* name : {"translate_token_id", "transcribe_token_id", "start_of_lm_token_id", "no_speech_token_id",
-                             "no_timestamps_token_id", "beginning_timestamp_token_id"})
-      call_.Ignore(name);
+    auto& t = s->times;
+    t.first = call_.Attr("beginning_timestamp_token_id", int64_t{-1}), t.none = call_.Attr("no_timestamps_token_id", int64_t{-1});
+    t.translate = call_.Attr("translate_token_id", int64_t{-1}), t.transcribe = call_.Attr("transcribe_token_id", int64_t{-1});
+    t.text_alone = call_.Attr("start_of_lm_token_id", int64_t{-1}), t.start = call_.Attr("decoder_start_token_id", int64_t{-1});
+    call_.Ignore("no_speech_token_id");  // of an output that is refused
+    if (t.wanted && t.first < 0)
+      call_.Refuse("attribute beginning_timestamp_token_id is " + Text(t.first) + "; accepted with logits_processor 1: from 0 on");
     if (call_.Attr("decoder_output_cross_qk", int64_t{0}) != 0) call_.Refuse("attribute decoder_output_cross_qk is not 0; accepted: 0");
     for (const int input : {12, 13})
       if (call_.has(input)) call_.Refuse("input " + Text(input) + " is given; accepted: none");

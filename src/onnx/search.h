@@ -33,6 +33,11 @@ struct SearchSettings {
   int32_t eos = 0, pad = 0;
   float length_penalty = 1, repetition_penalty = 1;
   bool early_stopping = false;
+  /* Of texts of sounds with times: tokens from `first` on are times. */
+  struct Times {
+    bool wanted = false;
+    int64_t first = -1, none = -1, text_alone = -1, start = -1, translate = -1, transcribe = -1;
+  } times;
   Tokens vocab_mask;   // by token; empty: all are accepted
   Tokens prefix_mask;  // of the first step: (batch, tokens)
   // ---- of Sampling
@@ -101,6 +106,7 @@ class BeamTexts {
   };
   void Add(Example* example, const Tokens& tokens, float sum) const;
   float Penalized(float sum, size_t length) const;
+  float BestJudged(const std::vector<float>& scores, int64_t example) const;
   const SearchSettings& settings_;
   std::vector<Example> examples_;
   int64_t open_;

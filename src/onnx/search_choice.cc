@@ -33,6 +33,52 @@ void KeepMarked(const int32_t* mask, const Scores& scores, float* row) {
     if (mask[v] == 0) row[v] = kLowest;
 }
 
+/*
+ * The rules of Whisper for times: they come in pairs, do not fall, and the first is within 50 steps
+ * of the beginning; where all times together are likelier than any word, a time comes.
+ */
+class TimeRules {
+ public:
+  TimeRules(const SearchSettings& settings, int64_t vocab, float* row)
+      : times_(settings.times), eos_(settings.eos), vocab_(vocab), first_(std::min(settings.times.first, vocab)), row_(row) {}
+
+  void Apply(const Tokens& tokens) {
+    const size_t length = tokens.size();
+    size_t begin = 0;  // behind the first time
+    while (begin < length && !IsTime(tokens[begin++])) {
+    }
+    for (const int64_t token : {times_.none, times_.text_alone}) Forbid(token, token + 1);
+    if (length > begin)
+      for (const int64_t token : {times_.start, times_.translate, times_.transcribe}) Forbid(token, token + 1);
+    const bool last = IsTime(tokens.back()), before = length <= begin || IsTime(tokens[length - 2]);
+    if (last && before) Forbid(first_, vocab_);
+    if (last && !before) Forbid(0, eos_);
+    const auto time = std::find_if(tokens.rbegin(), tokens.rend(), [&](int32_t t) { return IsTime(t); });
+    if (time != tokens.rend()) Forbid(first_, last && !before ? *time : *time + 1);
+    if (length == begin) Forbid(first_ + kMostOfFirst + 1, vocab_);
+    PreferTimes();
+  }
+
+ private:
+  static constexpr int64_t kMostOfFirst = 50;
+  bool IsTime(int32_t token) const { return token >= times_.first; }
+  void Forbid(int64_t begin, int64_t end) {
+    for (int64_t v = std::max<int64_t>(begin, 0); v < std::min(end, vocab_); ++v) row_[v] = kLowest;
+  }
+  void PreferTimes() {
+    if (first_ == vocab_) return;
+    const float most = *std::max_element(row_ + first_, row_ + vocab_);
+    float sum = 0;
+    for (int64_t v = first_; v < vocab_; ++v)
+      if (row_[v] > kLowest) sum += std::exp(row_[v] - most);
+    if (sum > 0 && first_ > 0 && std::log(sum) + most > *std::max_element(row_, row_ + first_)) Forbid(0, first_);
+  }
+
+  const SearchSettings::Times& times_;
+  const int64_t eos_, vocab_, first_;
+  float* const row_;
+};
+
 /* Shares of scores, which are in any order. */
 std::vector<float> Softmax(const std::vector<float>& scores) {
   const float most = *std::max_element(scores.begin(), scores.end());
@@ -61,6 +107,7 @@ void Adjust(const SearchSettings& settings, const std::vector<Tokens>& rows, int
       row[settings.eos] = kLowest;
     if (settings.temperature != 1 && settings.temperature > 0)
       for (int64_t v = 0; v < scores->vocab; ++v) row[v] /= settings.temperature;
+    if (settings.times.wanted) TimeRules(settings, scores->vocab, row).Apply(tokens);
     if (settings.custom && !settings.presence_mask.empty())
       for (int64_t v = 0; v < scores->vocab; ++v)
         row[v] -= static_cast<float>(settings.presence_mask[static_cast<size_t>(example * scores->vocab + v)]) * settings.presence_penalty;
@@ -139,8 +186,22 @@ void BeamTexts::Add(Example* example, const Tokens& tokens, float sum) const {
   texts.insert(at, {tokens, score});
 }
 
+/* The best of the scores by which onnxruntime judges whether an example can improve: as many as an
+ * example has, but from the place of half as many of each example before. So neighbours have a say;
+ * with scores of its own other texts would come out. */
+float BeamTexts::BestJudged(const std::vector<float>& scores, int64_t example) const {
+  const auto at = scores.begin() + example * settings_.beams;
+  return *std::max_element(at, at + std::min<ptrdiff_t>(2 * settings_.beams, scores.end() - at));
+}
+
 std::vector<BeamTexts::Next> BeamTexts::Step(const std::vector<Tokens>& rows, Scores* scores) {
   const int64_t beams = settings_.beams;
+  std::vector<std::vector<int64_t>> all_best;
+  std::vector<float> judged;  // scores of these, of all examples
+  for (int64_t b = 0; b < settings_.batch; ++b) {
+    all_best.push_back(LargestOf(scores->row(b * beams), beams * scores->vocab, 2 * beams));
+    for (const int64_t at : all_best.back()) judged.push_back(scores->row(b * beams)[at]);
+  }
   std::vector<Next> next;
   for (int64_t b = 0; b < settings_.batch; ++b) {
     Example& example = examples_[static_cast<size_t>(b)];
@@ -149,7 +210,7 @@ std::vector<BeamTexts::Next> BeamTexts::Step(const std::vector<Tokens>& rows, Sc
       continue;
     }
     const float* const all = scores->row(b * beams);
-    const std::vector<int64_t> best = LargestOf(all, beams * scores->vocab, 2 * beams);
+    const std::vector<int64_t>& best = all_best[static_cast<size_t>(b)];
     const size_t before = next.size();
     for (size_t j = 0; j < best.size() && next.size() < before + static_cast<size_t>(beams); ++j) {
       const int64_t row = b * beams + best[j] / scores->vocab;
@@ -161,7 +222,7 @@ std::vector<BeamTexts::Next> BeamTexts::Step(const std::vector<Tokens>& rows, Sc
     }
     while (next.size() < before + static_cast<size_t>(beams)) next.push_back({kLowest, settings_.pad, b * beams});  // of a tiny vocabulary
     if (static_cast<int64_t>(example.texts.size()) < beams) continue;
-    if (!settings_.early_stopping && example.texts.back().score < Penalized(all[best[0]], rows[0].size())) continue;
+    if (!settings_.early_stopping && example.texts.back().score < Penalized(BestJudged(judged, b), rows[0].size())) continue;
     example.done = true;
     --open_;
   }

@@ -7,7 +7,7 @@ import numpy as np
 import search_models
 
 ANSWERS = os.path.join(os.path.dirname(__file__), "..", "data", "onnx_searches.json")
-NUMBERS = 72
+NUMBERS = 84
 EOS = 2
 
 
@@ -34,10 +34,31 @@ def common(r, vocab, batch, length):
     return feeds, attributes
 
 
+def with_times(number):
+    """As `case`, of texts of sounds with times, whose tokens begin with 27."""
+    r = np.random.RandomState(number)
+    vocab, batch, beams = int(r.choice([34, 90])), r.randint(1, 4), r.randint(1, 4)
+    begin = np.array([[21, r.choice([22, 23])] + [30] * (number % 3 == 0)] * batch)
+    feeds = {"input_ids": r.randn(batch, 5, 7), "decoder_input_ids": begin, "num_beams": beams,
+             "max_length": r.randint(5, 24), "min_length": 0, "num_return_sequences": beams,
+             "length_penalty": 1.0, "logits_processor": 1}
+    if r.rand() < 0.5:
+        feeds["temperature"] = float(r.choice([0.5, 2.0]))
+    pair = search_models.Pair(number, vocab, layers=1, gain=float(r.choice([1.0, 2.0, 3.0])),
+                              features=5, hidden=True)
+    made, op = search_models.feeds_of(**feeds), "WhisperBeamSearch"
+    return op, made, search_models.search(
+        op, made, {"encoder": pair.encoder(), "decoder": pair.decoder()}, 2, eos_token_id=20,
+        pad_token_id=20, decoder_start_token_id=21, translate_token_id=22, transcribe_token_id=23,
+        start_of_lm_token_id=24, no_timestamps_token_id=26, beginning_timestamp_token_id=27)
+
+
 def case(number):
     """Operator, feeds, and the bytes of a model."""
     r = np.random.RandomState(number)
-    kind = ("GreedySearch", "Sampling", "BeamSearch", "Pair", "Pair", "Sounds")[number % 6]
+    kind = ("GreedySearch", "Sampling", "BeamSearch", "Pair", "Pair", "Sounds", "Times")[number % 7]
+    if kind == "Times":
+        return with_times(number)
     vocab, batch, length = int(r.choice([9, 17, 40])), r.randint(1, 4), r.randint(1, 7)
     layers, gain, new = r.randint(1, 3), float(r.choice([1.0, 2.0, 4.0])), bool(r.rand() < 0.4)
     feeds, attributes = common(r, vocab, batch, length)

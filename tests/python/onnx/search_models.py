@@ -208,9 +208,13 @@ ORDER = {
                    "attention_mask", "decoder_input_ids", "logits_processor"],
     "Sampling": ["input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask",
                  "prefix_vocab_mask", "attention_mask", "presence_mask", "seed"]}
+ORDER["WhisperBeamSearch"] = [*ORDER["BeamSearch"], "cross_qk_layer_head", "extra_decoding_ids",
+                              "temperature"]
 RESULTS = {"GreedySearch": ["sequences"],
            "BeamSearch": ["sequences", "sequences_scores", "scores"],
-           "Sampling": ["sequences", "filtered_logits"]}
+           "Sampling": ["sequences", "filtered_logits"],
+           "WhisperBeamSearch": ["sequences", "sequences_scores", "scores", "cross_qk",
+                                 "non_speech_probs"]}
 
 
 def feeds_of(**values):
