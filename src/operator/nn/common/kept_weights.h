@@ -23,8 +23,8 @@ bool KeepsWeights(const KernelArgs& args, int weight_input);
  * saves. Not asked again, so that equal calls give equal numbers. */
 bool WeightsStay(const KernelArgs& args, int weight_input);
 
-/* In a form: what is made depends on the contents, their shape and the form alone, whichever operator
- * reads them. */
+/* In a form: what is made depends on the contents, their shape and the form alone, whichever
+ * operator reads them. */
 constexpr uint64_t kOfContentsAlone = uint64_t{1} << 62;
 
 /*
