@@ -162,6 +162,12 @@ class Reducer {
   }
   int GivenDType(const NodeEntry& e) const { return given_.at(e.node.get())[e.index]; }
 
+  /* Is it the graph's own choice that the node computes in the target dtype? */
+  bool GivenInTarget(const Node& n, const std::vector<int>& free) const {
+    return r_.graphs_as_given && !free.empty() && !r_.excluded.count(n.name) &&
+           std::all_of(free.begin(), free.end(), [&](int i) { return GivenDType(n.inputs[i]) == r_.target; });
+  }
+
   /* As the operator wants them; `free`: those that may be cast. */
   void CastInputs(const Node& n, const std::vector<int>& mutated, const std::vector<int>& free, std::vector<NodeEntry>* given) {
     std::vector<NodeEntry>& inputs = *given;
@@ -175,6 +181,7 @@ class Reducer {
     auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
     Kind kind = KindOf(n);
     if (kind == Kind::kAny && HoldsFull(n)) kind = Kind::kFull;
+    if (kind == Kind::kFull && GivenInTarget(n, free) && !Infer(n, inputs).empty()) kind = Kind::kAny;
     if (kind == Kind::kAny && !free.empty() && Infer(n, inputs).empty())
       kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
     if (kind == Kind::kLow) {

@@ -23,7 +23,8 @@ struct ReducePrecisionRequest {
   std::set<std::string> params;                // variables that are the model's
   bool cast_params = false;                    // params that only 16-bit operators read become 16-bit themselves (attribute __dtype__)
   std::map<std::string, int> dtypes;           // of variables; float32 where not given
-  bool graphs_as_given = false;                // nodes that hold graphs get the dtypes that they had, and results keep theirs; else float32
+  bool graphs_as_given = false;  // nodes that hold graphs get the dtypes that they had, and results keep theirs; else float32.
+                                 // Nodes that had the target dtype are not of `full`
 };
 
 /* What the records say of each operator (operator/record/precision.h). */

@@ -167,3 +167,24 @@ def test_weights_take_half_the_memory(tmp_path):
     path = _save(tmp_path / "m.onnx", nodes, [value("x")], [value(x)], constants)
     grown, = figures(path, MEMORY)
     assert 35 < grown < 65
+
+
+def test_what_the_file_has_in_bfloat16_stays_so(tmp_path):
+    """Nothing is left to reduce in a model that is in bfloat16: a softmax, which loses much in 16
+    bits, is rounded as the file says, and no cast stands between it and the products."""
+    rng = np.random.RandomState(4)
+    half = TensorProto.BFLOAT16
+    weights = {n: helper.make_tensor(n, half, [32, 32], (rng.randn(32 * 32) / 6).tolist()) for n in "qkv"}
+    nodes = [helper.make_node("Cast", ["x"], ["h"], to=half)]
+    nodes += [helper.make_node("MatMul", ["h", n], [n + "_"]) for n in "qkv"]
+    nodes += [helper.make_node("Transpose", ["k_"], ["t"], perm=[0, 2, 1]), helper.make_node("MatMul", ["q_", "t"], ["scores"]),
+              helper.make_node("Softmax", ["scores"], ["weights"]), helper.make_node("MatMul", ["weights", "v_"], ["z"]),
+              helper.make_node("Cast", ["z"], ["y"], to=TensorProto.FLOAT)]
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 24, 32])
+    graph = helper.make_graph(nodes, "g", [value("x")], [value("y")], list(weights.values()))
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    given, low = mx.onnx.load(path), mx.onnx.load(path, precision="bfloat16")
+    x = rng.randn(2, 24, 32).astype("float32")
+    np.testing.assert_array_equal(low(x).asnumpy(), given(x).asnumpy())
+    assert "amp_cast" not in low.explain()
