@@ -14,6 +14,7 @@
 #include "mxnet/env.h"
 #include "operator/control/written_out.h"
 #include "operator/nn/activation/dropout_kernels.h"
+#include "operator/nn/attention/attention_scores.h"
 #include "operator/nn/attention/attention_twice.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
@@ -140,26 +141,13 @@ class Heads {
  public:
   Heads(KernelArgs& args, int first)
       : d(args, first),
+        scores(args, first, d),
         count(d.batch * d.heads),
         block(std::min(d.rows, std::max<int64_t>(16, kScores / std::max<int64_t>(1, d.columns)))),
         scale(static_cast<float>(args.param<AttentionParam>().scale)),
         keep_(args.param<AttentionParam>().dropout) {
     const auto& p = args.param<AttentionParam>();
     for (int i = 0; i < p.Arrays(); ++i) arrays_[i] = args.in[first + i].data<float>();
-    if (p.mask) {
-      const TBlob& mask = args.in[first + p.Arrays()];
-      const Shape& m = mask.shape;
-      if (mask.dtype == kBool)
-        counts_ = mask.data<unsigned char>();
-      else
-        mask_ = mask.data<float>();
-      step_[0] = m[0] == 1 ? 0 : m[1] * m[2], step_[1] = m[1] == 1 ? 0 : m[2], step_[2] = m[2] == 1 ? 0 : 1;
-    }
-    if (p.length) {
-      const TBlob& lengths = args.in[first + p.LengthAt()];
-      lengths_ = AsInt64(args, lengths);
-      lengths_each_ = lengths.shape[1];
-    }
     if (p.dropout > 0) draws_ = args.in[first + p.DrawsAt()].data<uint64_t>();
   }
 
@@ -167,45 +155,13 @@ class Heads {
   const float* Key(int64_t head) const { return At(d.key, head, 0); }
   const float* Value(int64_t head) const { return At(d.value, head, 0); }
   int64_t Place(const HeadsIn& in, int64_t head, int64_t row) const { return in.At(head / d.heads, head % d.heads, row); }
-
-  /* So many columns count in some row of the head; the weights of the others are 0. */
-  int64_t Columns(int64_t head) const {
-    if (!lengths_) return d.columns;
-    const int64_t* l = lengths_ + head * lengths_each_;
-    return std::clamp<int64_t>(lengths_each_ ? *std::max_element(l, l + lengths_each_) : 0, 0, d.columns);
-  }
+  int64_t Columns(int64_t head) const { return scores.Columns(head); }
 
   /* softmax(scale * query key^T + mask) of n rows and the first `columns` columns, which are all
    * that count. */
   void Weights(int64_t head, int64_t first, int64_t n, int64_t columns, float* weights) const {
     Gemm(false, true, n, columns, d.width, scale, Query(head, first), d.query.row, Key(head), d.key.row, 0.f, weights, columns);
-    SoftmaxCall softmax = Call(columns);
-    if (lengths_ && lengths_each_ > 1) softmax.lengths = lengths_ + head * lengths_each_ + first;
-    static thread_local std::vector<int64_t> some;  // for each row: all columns are looked at, or none counts
-    if (counts_) {
-      if (some.size() < static_cast<size_t>(n)) some.resize(n);
-      softmax.lengths = some.data();
-    }
-    for (int64_t i = 0; (mask_ || counts_) && i < n; ++i) {
-      const int64_t from = head * step_[0] + (first + i) * step_[1];
-      float* s = weights + i * columns;
-      if (counts_) {
-        const int64_t given =
-            lengths_ ? std::clamp<int64_t>(lengths_[head * lengths_each_ + (lengths_each_ > 1 ? first + i : 0)], 0, columns) : columns;
-        bool any = false;
-        for (int64_t j = 0; j < given; ++j) {
-          const bool yes = counts_[from + j * step_[2]];
-          any |= yes;
-          s[j] = yes ? s[j] : -std::numeric_limits<float>::infinity();
-        }
-        some[i] = any ? given : 0;
-      } else if (step_[2]) {
-        for (int64_t j = 0; j < columns; ++j) s[j] += mask_[from + j];
-      } else {
-        for (int64_t j = 0; j < columns; ++j) s[j] += mask_[from];
-      }
-    }
-    MXNET_CPU_CALL(SoftmaxForward)(softmax, kFloat32, weights, weights, 0, n);
+    scores.Softmax(head, first, n, columns, 1.f, weights);
   }
   /* y = weights, or their gradients, after dropout: as the operator Dropout with the same counters,
    * all columns being there. y may be x. */
@@ -218,29 +174,20 @@ class Heads {
   bool drops() const { return draws_ != nullptr; }
   /* Gradients of the weights become those of what is behind the softmax. */
   void Backward(const float* weights, float* grad, int64_t n, int64_t columns) const {
-    MXNET_CPU_CALL(SoftmaxBackward)(Call(columns), kFloat32, grad, weights, grad, 0, n);
+    MXNET_CPU_CALL(SoftmaxBackward)(scores.Call(columns), kFloat32, grad, weights, grad, 0, n);
   }
 
   const AttentionDims d;
+  const AttentionScores scores;
   const int64_t count, block;  // of heads in all; rows of a block
   const float scale;
 
  private:
   const float* At(const HeadsIn& in, int64_t head, int64_t row) const { return arrays_[in.array] + Place(in, head, row); }
-  SoftmaxCall Call(int64_t columns) const {
-    SoftmaxCall call;
-    call.length = columns;
-    call.safe = safe_;
-    return call;
-  }
 
-  const float *arrays_[3] = {}, *mask_ = nullptr;
-  const unsigned char* counts_ = nullptr;  // a boolean mask
-  const int64_t* lengths_ = nullptr;
-  int64_t step_[3] = {0, 0, 0}, lengths_each_ = 1;
+  const float* arrays_[3] = {};
   const uint64_t* draws_ = nullptr;  // seed, counter
   const Keep keep_;
-  const bool safe_ = Env::Get().safe_accumulation;
 };
 
 void ForwardFloat(KernelArgs& args) {
@@ -334,6 +281,7 @@ void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   CheckTypes(args, 0);
   if (args.run.ctx.is_gpu()) return AttentionOnDevice(args);
+  if (BfloatAttention(args)) return;
   RunReal(args, [](KernelArgs& a, auto) { ForwardFloat(a); });
 }
 void Backward(KernelArgs& args) {

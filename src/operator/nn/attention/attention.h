@@ -56,6 +56,10 @@ struct AttentionDims {
   HeadsIn query, key, value, output;  // output.array means nothing
 };
 
+/* On the CPU, in bfloat16 with float32 sums: the weights are rounded once. False, and nothing done,
+ * where that is not the way: another dtype or processor, dropout, or few rows. */
+bool BfloatAttention(KernelArgs& args);
+
 /* On a GPU, forward: arrays, [mask], [length], [draws] -> output, [statistics]; backward: ograd,
  * arrays, [mask], [length], [draws], [output, statistics] -> gradients of the arrays. */
 void AttentionOnDevice(KernelArgs& args);

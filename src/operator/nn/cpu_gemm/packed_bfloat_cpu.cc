@@ -26,6 +26,7 @@ constexpr int64_t kPixels = 98;                      // of a block: panels of we
 constexpr int64_t kManyPixels = 196;                 // where all panels together do not stay in the second-level cache
 constexpr int64_t kLargeWeights = 1 << 19;           // elements
 constexpr int64_t kFloats = 1 << 18;                 // elements of float32 copies at a time, which stay in the second-level cache
+constexpr int64_t kWide = 3 * kBfloatLanes;          // filters of the widest panel
 constexpr double kPairs = 0.45;                      // time of a multiplication against float32's
 alignas(64) const bfloat16 kZeros[kMostDepth] = {};  // what lies outside the data
 
@@ -114,14 +115,13 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
   const bool copies = Collide<bfloat16>(g, kBfloatRows);
   const int64_t most = copies ? CopiedPixels<bfloat16>(g, usual) : usual, room = g.segments * most * CopiedPitch<bfloat16>(g);
   bfloat16* copied = copies ? static_cast<bfloat16*>(workspace(static_cast<size_t>(threads * room) * sizeof(bfloat16))) : nullptr;
-  float* wide = more ? Floats(workspace, threads * most * g.filters) : nullptr;  // other activations are computed on unrounded sums
+  float* wide = more ? Floats(workspace, threads * most * kWide) : nullptr;  // other activations are computed on unrounded sums
   Shares shares(pixels, panels, across, along, most);
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const bfloat16* rows[kPointers];
     for (int64_t id = first; id < last; ++id) {
       int64_t pointed = -1;
       for (Shares::Item i; shares.Next(id, &i);) {
-        const int64_t from = i.p_begin * 2 * kBfloatLanes, to = i.p_end == panels ? g.filters : i.p_end * 2 * kBfloatLanes;
         BfloatBlock block;
         block.rows = rows, block.stride = block.count = i.end - i.begin;
         block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters, block.onward = i.onward;
@@ -134,16 +134,18 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
         if (added) own.addend = added + i.begin * g.filters;
         bfloat16* out = y + i.begin * g.filters;
         if (!more) {
-          BfloatGemms(block, packed, i.p_begin, i.p_end, own, out, nullptr);
+          BfloatGemms(block, packed, i.p_begin, i.p_end, own, out);
           continue;
         }
-        float* sums = wide + id * most * g.filters;
-        BfloatGemms(block, packed, i.p_begin, i.p_end, own, nullptr, sums);
-        const int64_t runs = to - from == g.filters ? 1 : block.count, run = runs == 1 ? block.count * g.filters : to - from;
-        for (int64_t r = 0; r < runs; ++r) {
-          float* line = sums + r * g.filters + from;
-          ApplyPost(post, line, line, run);
-          BfloatRound(line, out + r * g.filters + from, run);
+        // Panel by panel: the activation finds the sums in the first-level cache.
+        float* sums = wide + id * most * kWide;
+        for (int64_t p = i.p_begin; p < i.p_end; ++p) {
+          const int64_t from = p * 2 * kBfloatLanes, width = (p + 1 == panels ? g.filters : from + 2 * kBfloatLanes) - from;
+          block.onward = i.onward || p + 1 < i.p_end;
+          BfloatGemmsWide(block, packed, p, p + 1, own, sums, width);
+          if (post.kind != EpilogueKind::kGelu) ApplyPost(post, sums, sums, block.count * width);
+          const auto round = post.kind == EpilogueKind::kGelu ? BfloatGelu : BfloatRound;
+          for (int64_t r = 0; r < block.count; ++r) round(sums + r * width, out + r * g.filters + from, width);
         }
       }
     }

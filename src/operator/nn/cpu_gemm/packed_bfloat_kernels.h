@@ -40,10 +40,18 @@ struct BfloatBlock {
   bool onward = false;  // the panel behind the last one will be wanted next
 };
 
-/* Panels [begin, end) of a block's results: rounded into y, or as they are into `wide`, whichever
- * is not null; these and e.addend are the block's first pixel. */
-void BfloatGemms(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, bfloat16* y,
-                 float* wide);
+/* Panels [begin, end) of a block's results, rounded; y and e.addend are the block's first pixel. */
+void BfloatGemms(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, bfloat16* y);
+
+/* The same unrounded: pixel i and the panels' filter j, from the first of them on, go to
+ * wide[i * wide_ld + j]. */
+void BfloatGemmsWide(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, float* wide,
+                     int64_t wide_ld);
+
+/* Packs weights of one segment: of a filter's element i they are from[filter * ld + i], or
+ * from[i * ld + filter]. On the calling thread. */
+void BfloatPackRows(int64_t filters, int64_t depth, const bfloat16* from, int64_t ld, bfloat16* packed);
+void BfloatPackColumns(int64_t filters, int64_t depth, const bfloat16* from, int64_t ld, bfloat16* packed);
 
 /* Few rows: sums(m, j) = data(m, k) * weight(j, k)^T for j in [begin, end), weights as they lie;
  * `sums` has n columns. */
@@ -51,6 +59,10 @@ void BfloatRows(int64_t m, int64_t n, int64_t k, const bfloat16* data, const bfl
 
 /* float32 to bfloat16, to nearest even; subnormal numbers become zero. */
 void BfloatRound(const float* in, bfloat16* out, int64_t n);
+
+/* The same of gelu(in), x times the normal distribution function: exact to a bfloat16's last digit
+ * or, below -3, to 1e-6. */
+void BfloatGelu(const float* in, bfloat16* out, int64_t n);
 
 }  // namespace nn
 }  // namespace mxnet
