@@ -137,83 +137,96 @@ inline Sixteen Ordered(Sixteen v, int places) {
 
 constexpr int64_t kPiece = 64;  // bytes of the weight
 
-/* Numbers of the blocks that a piece's bytes are of, one for each lane. */
-template <bool kWhole>  // blocks are whole pieces
-struct PerLane {
-  explicit PerLane(const BlockRows& w) : each(kWhole ? 1 : kPiece / w.bytes) {
-    alignas(64) int32_t places[16];
-    for (int i = 0; i < 16; ++i) places[i] = static_cast<int32_t>(i * each / 16);
-    index = _mm512_load_si512(places);
-  }
-  __m512 Of(const float* from, __mmask16 there) const {
-    return kWhole ? _mm512_set1_ps(*from) : _mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps(there, from));
-  }
-  int64_t each;
-  __m512i index;
-};
-
-/* kCount rows of the weight with R rows of data. Where blocks are whole pieces, integers are summed
- * over those of a block; what they begin with and `sums` stand in the first one. */
+/* kCount rows of the weight, `apart` from each other, with R rows of data, sixteen blocks at a time, whose scales are made and
+ * meet the sums of the data at once. kWhole: blocks are whole pieces; integers are summed over those
+ * of a block. Else a piece has several blocks, and `per` says which one each lane is of. */
 template <int kBits, int kCount, int R, bool kShifted, bool kWhole>
-__attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, const PerLane<kWhole>& per, const ByteLanes* data, float* out,
+__attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, int64_t apart, __m512i per, const ByteLanes* data, float* out,
                                                  int64_t pitch) {
-  constexpr int kPlaces = 8 / kBits;
-  const int64_t bytes = w.blocks * w.bytes, step = kWhole ? w.bytes : kPiece;
-  const __m512i mask = _mm512_set1_epi8((1 << kBits) - 1);
+  constexpr int64_t kPlaces = 8 / kBits, kGroup = ByteLanes::kGroup;
+  const int64_t bytes = w.blocks * w.bytes, all = w.blocks, further_row = apart * all, each = kWhole ? 1 : kPiece / w.bytes,
+                pieces = kWhole ? w.bytes / kPiece : 1;
+  const __m512i mask = _mm512_set1_epi8((1 << kBits) - 1), further = _mm512_set1_epi32(static_cast<int>(each));
+  const float *scale = w.scale, *shift = w.shift;
+  const uint8_t *packed[kCount], *const end = w.packed + bytes;
+  const int8_t* numbers[R];
+  const int32_t* less[R];
   __m512 sums[kCount][R];
 #pragma GCC unroll 4
-  for (int c = 0; c < kCount; ++c)
+  for (int r = 0; r < R; ++r) numbers[r] = data[r].numbers, less[r] = data[r].less;
+#pragma GCC unroll 4
+  for (int c = 0; c < kCount; ++c) {
+    packed[c] = w.packed + c * apart * bytes;
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) sums[c][r] = _mm512_setzero_ps();
-  for (int64_t at = 0, block = 0; at < bytes; at += step, block += per.each) {
-    const int64_t left = bytes - at, blocks = w.blocks - block < per.each ? w.blocks - block : per.each;
-    const __mmask64 there = left >= kPiece ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
+  }
+  for (int64_t block = 0; block < all; block += kGroup) {
+    const int64_t blocks = all - block < kGroup ? all - block : kGroup;
     const auto of = static_cast<__mmask16>((1u << blocks) - 1);
-    __m512i products[kCount][R];
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kCount; ++c) products[c][r] = kShifted ? _mm512_setzero_si512() : _mm512_loadu_si512(data[r].less + at / 4);
-    for (int64_t i = at; i < at + step; i += kPiece)
-#pragma GCC unroll 4
-      for (int c = 0; c < kCount; ++c) {
-        const uint8_t* from = w.packed + c * bytes + i;
-        const __m512i packed = kWhole ? _mm512_loadu_si512(from) : _mm512_maskz_loadu_epi8(there, from);
-        __builtin_prefetch(from + kCount * bytes, 0, 3);  // rows are short: the next ones are wanted soon
-#pragma GCC unroll 4
-        for (int place = 0; place < kPlaces; ++place) {
-          const __m512i numbers = kBits == 8 ? packed : _mm512_and_si512(_mm512_srli_epi16(packed, place * kBits), mask);
-#pragma GCC unroll 4
-          for (int r = 0; r < R; ++r)
-            products[c][r] =
-                _mm512_dpbusd_epi32(products[c][r], numbers, _mm512_loadu_si512(data[r].numbers + i * kPlaces + place * kPiece));
-        }
-      }
+    __m512 scales[kCount][R];
 #pragma GCC unroll 4
     for (int c = 0; c < kCount; ++c) {
-      const __m512 scale = per.Of(w.scale + c * w.blocks + block, of),
-                   shift = kShifted ? per.Of(w.shift + c * w.blocks + block, of) : scale;
+      const __m512 some = _mm512_maskz_loadu_ps(of, scale + c * further_row + block);
 #pragma GCC unroll 4
       for (int r = 0; r < R; ++r) {
-        const __m512 own = _mm512_mul_ps(scale, _mm512_loadu_ps(data[r].scales + at / 4));
-        sums[c][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[c][r]), own, sums[c][r]);
-        if (kShifted) sums[c][r] = _mm512_fnmadd_ps(shift, _mm512_loadu_ps(data[r].sums + at / 4), sums[c][r]);
+        scales[c][r] = _mm512_mul_ps(some, _mm512_loadu_ps(data[r].scales + block));
+        if (kShifted)
+          sums[c][r] = _mm512_fnmadd_ps(_mm512_maskz_loadu_ps(of, shift + c * further_row + block), _mm512_loadu_ps(data[r].sums + block),
+                                        sums[c][r]);
       }
+    }
+    __m512i index = per;
+    for (int64_t i = 0; i < blocks; i += each, index = _mm512_add_epi32(index, further)) {
+      __m512i products[kCount][R];
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) {
+        const __m512i before = kShifted ? _mm512_setzero_si512() : _mm512_loadu_si512(less[r]);
+        less[r] += pieces * (kPiece / 4);
+#pragma GCC unroll 4
+        for (int c = 0; c < kCount; ++c) products[c][r] = before;
+      }
+      for (int64_t j = 0; j < pieces; ++j) {
+        const int64_t left = kWhole ? kPiece : end - packed[0];
+#pragma GCC unroll 4
+        for (int c = 0; c < kCount; ++c) {
+          const __m512i raw =
+              left >= kPiece ? _mm512_loadu_si512(packed[c]) : _mm512_maskz_loadu_epi8((__mmask64{1} << left) - 1, packed[c]);
+          packed[c] += kPiece;
+#pragma GCC unroll 4
+          for (int64_t place = 0; place < kPlaces; ++place) {
+            const __m512i few = kBits == 8 ? raw : _mm512_and_si512(_mm512_srli_epi16(raw, static_cast<unsigned>(place) * kBits), mask);
+#pragma GCC unroll 4
+            for (int r = 0; r < R; ++r)
+              products[c][r] = _mm512_dpbusd_epi32(products[c][r], few, _mm512_loadu_si512(numbers[r] + place * kPiece));
+          }
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) numbers[r] += kPlaces * kPiece;
+      }
+#pragma GCC unroll 4
+      for (int c = 0; c < kCount; ++c)
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          sums[c][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[c][r]), _mm512_permutexvar_ps(index, scales[c][r]), sums[c][r]);
     }
   }
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int c = 0; c < kCount; ++c) out[r * pitch + c] = _mm512_reduce_add_ps(sums[c][r]);
+    for (int c = 0; c < kCount; ++c) out[r * pitch + c * apart] = _mm512_reduce_add_ps(sums[c][r]);
 }
 
 template <int kBits, int R, bool kShifted, bool kWhole>
 void LanesOf(const BlockRows& w, int64_t count, const ByteLanes* data, float* out, int64_t pitch) {
   constexpr int kCount = R > 3 ? 2 : 4;  // as many as there are registers for
-  const PerLane<kWhole> per(w);
-  int64_t i = 0;
-  for (; i + kCount <= count; i += kCount) Lanes<kBits, kCount, R, kShifted, kWhole>(w.From(i), per, data, out + i, pitch);
-  for (; i < count; ++i) Lanes<kBits, 1, R, kShifted, kWhole>(w.From(i), per, data, out + i, pitch);
+  alignas(64) int32_t places[16];
+  for (int i = 0; i < 16; ++i) places[i] = kWhole ? 0 : static_cast<int32_t>(i * 4 / w.bytes);
+  const __m512i per = _mm512_load_si512(places);
+  // Each of the rows that go together is in a part of the weight of its own, so that the processor
+  // sees few long runs of addresses and fetches ahead of them.
+  const int64_t apart = count / kCount;
+  for (int64_t i = 0; i < apart; ++i) Lanes<kBits, kCount, R, kShifted, kWhole>(w.From(i), apart, per, data, out + i, pitch);
+  for (int64_t i = apart * kCount; i < count; ++i) Lanes<kBits, 1, R, kShifted, kWhole>(w.From(i), 0, per, data, out + i, pitch);
 }
 
 template <int kBits, int R>
@@ -232,14 +245,16 @@ void DotLanes(const BlockRows& w, int64_t count, const ByteLanes* data, float* o
 
 /* f(first, count, numbers) for each 16 numbers of a block in 8 bits; returns their scale. */
 template <typename F>
-float InBytes(const float* x, int64_t size, const F& f) {
-  float largest = 0, nothing = 0;
-#pragma omp simd reduction(max : largest) reduction(+ : nothing)
-  for (int64_t j = 0; j < size; ++j) {
-    const float magnitude = std::fabs(x[j]);
-    largest = magnitude > largest ? magnitude : largest;
-    nothing += x[j] * 0.f;  // NaN of what is no number
+inline __attribute__((always_inline)) float InBytes(const float* x, int64_t size, const F& f) {
+  __m512 most = _mm512_setzero_ps(), zeros = _mm512_setzero_ps();
+  for (int64_t j = 0; j < size; j += 16) {
+    const __m512 some =
+        size - j >= 16 ? _mm512_loadu_ps(x + j) : _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << (size - j)) - 1), x + j);
+    most = _mm512_max_ps(most, _mm512_abs_ps(some));
+    zeros = _mm512_fmadd_ps(some, _mm512_setzero_ps(), zeros);  // NaN of what is no number
   }
+  const float largest = _mm512_reduce_max_ps(most);
+  const float nothing = _mm512_cmp_ps_mask(zeros, zeros, _CMP_UNORD_Q) ? std::numeric_limits<float>::quiet_NaN() : 0.f;
   const float scale = largest / 127 + nothing, by = 127 / largest;
   const float steps = scale > 0 && by <= std::numeric_limits<float>::max() ? by : 0;
   for (int64_t j = 0; j < size; j += 16) {
@@ -277,34 +292,40 @@ void FillByteRow(const float* x, const BlockRows& weight, const ByteRow& out) {
   }
 }
 
-void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out) {
-  const int64_t places = 8 / weight.bits, size = weight.bytes * places, bytes = weight.blocks * weight.bytes;
+__attribute__((target("avx512vnni"))) void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out) {
+  const int64_t places = 8 / weight.bits, size = weight.bytes * places, bytes = weight.blocks * weight.bytes,
+                pieces = ByteLanes::Pieces(bytes);
+  if (bytes % kPiece) std::memset(out.numbers + (pieces - 1) * kPiece * places, 0, static_cast<size_t>(kPiece * places));
   for (int64_t b = 0; b < weight.blocks; ++b) {
-    const float scale = InBytes(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
+    out.sums[b] = 0;
+    out.scales[b] = InBytes(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
       const Sixteen numbers = Ordered(reinterpret_cast<Sixteen>(_mm512_cvtepi32_epi8(wide)), static_cast<int>(places));
       const int64_t at = b * weight.bytes + j / places;  // of the byte that the first number meets
-      for (int64_t i = 0; i < count; i += 4) {           // words of these, of one place each
+      if (places == 1) {
+        std::memcpy(out.numbers + at, &numbers, static_cast<size_t>(count));
+        return;
+      }
+      for (int64_t i = 0; i < count; i += 4) {  // words of these, of one place each
         const int64_t byte = at + i / (4 * places) * 4, place = i / 4 % places;
         std::memcpy(out.numbers + byte / kPiece * kPiece * places + place * kPiece + byte % kPiece,
                     reinterpret_cast<const char*>(&numbers) + i, 4);
       }
     });
-    for (int64_t i = b * weight.bytes; i < (b + 1) * weight.bytes; i += 4) out.scales[i / 4] = scale;
   }
-  for (int64_t i = 0; i < RoundUp(bytes, kPiece); i += 4) {
-    const int64_t piece = i / kPiece * kPiece, block = i / weight.bytes * weight.bytes,
-                  first = weight.bytes > kPiece ? block + i % kPiece : i;  // where the lane's sums stand
-    int32_t sum = 0;
-    for (int64_t place = 0; place < places; ++place) {
-      int8_t* four = out.numbers + piece * places + place * kPiece + i % kPiece;
-      if (i >= bytes) std::memset(four, 0, 4);
-      sum += four[0] + four[1] + four[2] + four[3];
-    }
-    if (i >= bytes) out.scales[i / 4] = 0;
-    const float before = first < i ? out.sums[first / 4] : 0;
-    out.sums[first / 4] = before + static_cast<float>(sum) * out.scales[i / 4];
-    out.less[first / 4] = (first < i ? out.less[first / 4] : 0) - sum * (1 << (weight.bits - 1));
+  for (int64_t b = weight.blocks; b < RoundUp(weight.blocks, ByteLanes::kGroup); ++b) out.scales[b] = out.sums[b] = 0;
+  const int64_t together = std::max<int64_t>(1, weight.bytes / kPiece);  // pieces whose lanes' sums stand in the first of them
+  for (int64_t piece = 0; piece < pieces; piece += together) {
+    __m512i sum = _mm512_setzero_si512();
+    for (int64_t i = piece * places; i < (piece + together) * places; ++i)
+      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(out.numbers + i * kPiece));
+    _mm512_storeu_si512(out.less + piece * (kPiece / 4),
+                        _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sum, static_cast<unsigned>(weight.bits - 1))));
+    alignas(64) int32_t lanes[16];
+    _mm512_store_si512(lanes, sum);
+    for (int64_t i = 0; i < std::min(kPiece, bytes - piece * kPiece); i += 4)
+      out.sums[(piece * kPiece + i) / weight.bytes] += static_cast<float>(lanes[i / 4]);
   }
+  for (int64_t b = 0; b < weight.blocks; ++b) out.sums[b] *= out.scales[b];
 }
 
 void DotByteLanes(const BlockRows& weight, int64_t count, const ByteLanes* data, int64_t rows, float* out, int64_t pitch) {

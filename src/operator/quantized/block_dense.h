@@ -59,11 +59,11 @@ struct ByteRow {
 };
 
 /* The same for few rows, which meet the weight as it lies: in pieces of 64 bytes of the weight, 64
- * numbers for each place in a byte, and scales, sums and less for each four bytes; of larger blocks
- * sums and less stand together in the first piece. What lies behind the end of the last piece is
- * zero. */
+ * numbers for each place in a byte, and `less` for each four bytes; of larger blocks it stands
+ * together in the first piece. Scales and sums are by block. Behind the end of the last piece, and of
+ * the last sixteen blocks, there are zeros. */
 struct ByteLanes {
-  static constexpr int64_t kPiece = 64;
+  static constexpr int64_t kPiece = 64, kGroup = 16;
   static bool Takes(int64_t bytes_of_block) {
     return bytes_of_block % kPiece == 0 || (bytes_of_block % 4 == 0 && kPiece % bytes_of_block == 0);
   }

@@ -240,11 +240,12 @@ void MultiplyLanes(KernelArgs& args, const BlockJob& job) {
                 numbers = pieces * ByteLanes::kPiece * 8 / job.weight.bits, lanes = pieces * ByteLanes::kPiece / 4;
   std::vector<ByteLanes> rows(static_cast<size_t>(job.rows));
   int8_t* all = nn::Workspace<int8_t>(args, job.rows * numbers);
-  float *scales = nn::Workspace<float>(args, job.rows * lanes), *sums_of = nn::Workspace<float>(args, job.rows * lanes);
+  const int64_t blocks = RoundUp(job.weight.blocks, ByteLanes::kGroup);
+  float *scales = nn::Workspace<float>(args, job.rows * blocks), *sums_of = nn::Workspace<float>(args, job.rows * blocks);
   int32_t* less = nn::Workspace<int32_t>(args, job.rows * lanes);
   ParallelFor(job.rows, std::max<int64_t>(1, 16384 / k), [&](int64_t b, int64_t e) {
     for (int64_t r = b; r < e; ++r) {
-      rows[static_cast<size_t>(r)] = {all + r * numbers, scales + r * lanes, sums_of + r * lanes, less + r * lanes};
+      rows[static_cast<size_t>(r)] = {all + r * numbers, scales + r * blocks, sums_of + r * blocks, less + r * lanes};
       MXNET_CPU_CALL(FillByteLanes)(job.x + r * k, job.weight, rows[static_cast<size_t>(r)]);
     }
   });
