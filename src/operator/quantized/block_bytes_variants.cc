@@ -139,11 +139,14 @@ constexpr int64_t kPiece = 64;  // bytes of the weight
 
 /* kCount rows of the weight, `apart` from each other, with R rows of data, sixteen blocks at a time, whose scales are made and
  * meet the sums of the data at once. kWhole: blocks are whole pieces; integers are summed over those
- * of a block. Else a piece has several blocks, and `per` says which one each lane is of. */
-template <int kBits, int kCount, int R, bool kShifted, bool kWhole>
+ * of a block. Else a piece has several blocks, and `per` says which one each lane is of. kJoined: the rows of
+ * data are the planes of one, and scales and sums are those of the last. */
+template <int kBits, int kCount, int R, bool kShifted, bool kWhole, bool kJoined>
 __attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, int64_t apart, __m512i per, const ByteLanes* data, float* out,
                                                  int64_t pitch) {
   constexpr int64_t kPlaces = 8 / kBits, kGroup = ByteLanes::kGroup;
+  constexpr int kResults = kJoined ? 1 : R;  // of a row of the weight
+  const ByteLanes* factors = data + (R - kResults);
   const int64_t bytes = w.blocks * w.bytes, all = w.blocks, further_row = apart * all, each = kWhole ? 1 : kPiece / w.bytes,
                 pieces = kWhole ? w.bytes / kPiece : 1;
   const __m512i mask = _mm512_set1_epi8((1 << kBits) - 1), further = _mm512_set1_epi32(static_cast<int>(each));
@@ -151,28 +154,28 @@ __attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, int64_t apa
   const uint8_t *packed[kCount], *const end = w.packed + bytes;
   const int8_t* numbers[R];
   const int32_t* less[R];
-  __m512 sums[kCount][R];
+  __m512 sums[kCount][kResults];
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) numbers[r] = data[r].numbers, less[r] = data[r].less;
 #pragma GCC unroll 4
   for (int c = 0; c < kCount; ++c) {
     packed[c] = w.packed + c * apart * bytes;
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) sums[c][r] = _mm512_setzero_ps();
+    for (int r = 0; r < kResults; ++r) sums[c][r] = _mm512_setzero_ps();
   }
   for (int64_t block = 0; block < all; block += kGroup) {
     const int64_t blocks = all - block < kGroup ? all - block : kGroup;
     const auto of = static_cast<__mmask16>((1u << blocks) - 1);
-    __m512 scales[kCount][R];
+    __m512 scales[kCount][kResults];
 #pragma GCC unroll 4
     for (int c = 0; c < kCount; ++c) {
       const __m512 some = _mm512_maskz_loadu_ps(of, scale + c * further_row + block);
 #pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) {
-        scales[c][r] = _mm512_mul_ps(some, _mm512_loadu_ps(data[r].scales + block));
+      for (int r = 0; r < kResults; ++r) {
+        scales[c][r] = _mm512_mul_ps(some, _mm512_loadu_ps(factors[r].scales + block));
         if (kShifted)
-          sums[c][r] = _mm512_fnmadd_ps(_mm512_maskz_loadu_ps(of, shift + c * further_row + block), _mm512_loadu_ps(data[r].sums + block),
-                                        sums[c][r]);
+          sums[c][r] = _mm512_fnmadd_ps(_mm512_maskz_loadu_ps(of, shift + c * further_row + block),
+                                        _mm512_loadu_ps(factors[r].sums + block), sums[c][r]);
       }
     }
     __m512i index = per;
@@ -206,17 +209,23 @@ __attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, int64_t apa
 #pragma GCC unroll 4
       for (int c = 0; c < kCount; ++c)
 #pragma GCC unroll 4
-        for (int r = 0; r < R; ++r)
-          sums[c][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[c][r]), _mm512_permutexvar_ps(index, scales[c][r]), sums[c][r]);
+        for (int r = 0; r < kResults; ++r) {
+          __m512 product = _mm512_cvtepi32_ps(products[c][r]);
+          if constexpr (kJoined) {
+            const __m512i high = _mm512_add_epi32(_mm512_slli_epi32(products[c][0], 8), products[c][1]);
+            product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(high), _mm512_set1_ps(256), _mm512_cvtepi32_ps(products[c][2]));
+          }
+          sums[c][r] = _mm512_fmadd_ps(product, _mm512_permutexvar_ps(index, scales[c][r]), sums[c][r]);
+        }
     }
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r)
+  for (int r = 0; r < kResults; ++r)
 #pragma GCC unroll 4
     for (int c = 0; c < kCount; ++c) out[r * pitch + c * apart] = _mm512_reduce_add_ps(sums[c][r]);
 }
 
-template <int kBits, int R, bool kShifted, bool kWhole>
+template <int kBits, int R, bool kShifted, bool kWhole, bool kJoined = false>
 void LanesOf(const BlockRows& w, int64_t count, const ByteLanes* data, float* out, int64_t pitch) {
   constexpr int kCount = R > 3 ? 2 : 4;  // as many as there are registers for
   alignas(64) int32_t places[16];
@@ -225,8 +234,8 @@ void LanesOf(const BlockRows& w, int64_t count, const ByteLanes* data, float* ou
   // Each of the rows that go together is in a part of the weight of its own, so that the processor
   // sees few long runs of addresses and fetches ahead of them.
   const int64_t apart = count / kCount;
-  for (int64_t i = 0; i < apart; ++i) Lanes<kBits, kCount, R, kShifted, kWhole>(w.From(i), apart, per, data, out + i, pitch);
-  for (int64_t i = apart * kCount; i < count; ++i) Lanes<kBits, 1, R, kShifted, kWhole>(w.From(i), 0, per, data, out + i, pitch);
+  for (int64_t i = 0; i < apart; ++i) Lanes<kBits, kCount, R, kShifted, kWhole, kJoined>(w.From(i), apart, per, data, out + i, pitch);
+  for (int64_t i = apart * kCount; i < count; ++i) Lanes<kBits, 1, R, kShifted, kWhole, kJoined>(w.From(i), 0, per, data, out + i, pitch);
 }
 
 template <int kBits, int R>
@@ -243,9 +252,10 @@ void DotLanes(const BlockRows& w, int64_t count, const ByteLanes* data, float* o
   run(w, count, data, out, pitch);
 }
 
-/* f(first, count, numbers) for each 16 numbers of a block in 8 bits; returns their scale. */
-template <typename F>
-inline __attribute__((always_inline)) float InBytes(const float* x, int64_t size, const F& f) {
+/* f(first, count, numbers) for each 16 numbers of a block, of which the largest becomes kMost;
+ * returns what kMost / 127 stands for, as a scale. */
+template <int kMost, typename F>
+inline __attribute__((always_inline)) float InSteps(const float* x, int64_t size, const F& f) {
   __m512 most = _mm512_setzero_ps(), zeros = _mm512_setzero_ps();
   for (int64_t j = 0; j < size; j += 16) {
     const __m512 some =
@@ -255,7 +265,7 @@ inline __attribute__((always_inline)) float InBytes(const float* x, int64_t size
   }
   const float largest = _mm512_reduce_max_ps(most);
   const float nothing = _mm512_cmp_ps_mask(zeros, zeros, _CMP_UNORD_Q) ? std::numeric_limits<float>::quiet_NaN() : 0.f;
-  const float scale = largest / 127 + nothing, by = 127 / largest;
+  const float scale = largest / 127 + nothing, by = kMost / largest;
   const float steps = scale > 0 && by <= std::numeric_limits<float>::max() ? by : 0;
   for (int64_t j = 0; j < size; j += 16) {
     const int64_t count = std::min<int64_t>(16, size - j);
@@ -263,6 +273,46 @@ inline __attribute__((always_inline)) float InBytes(const float* x, int64_t size
     f(j, count, steps > 0 ? _mm512_cvtps_epi32(_mm512_mul_ps(some, _mm512_set1_ps(steps))) : _mm512_setzero_si512());
   }
   return scale;
+}
+
+/* Numbers [j, j + count) of a block of the data, a byte each. */
+inline __attribute__((always_inline)) void PutLanes(__m512i wide, int64_t b, int64_t j, int64_t count, const BlockRows& weight,
+                                                    int8_t* numbers) {
+  const int64_t places = 8 / weight.bits, at = b * weight.bytes + j / places;  // of the byte that the first number meets
+  const Sixteen bytes = Ordered(reinterpret_cast<Sixteen>(_mm512_cvtepi32_epi8(wide)), static_cast<int>(places));
+  if (places == 1) {
+    std::memcpy(numbers + at, &bytes, static_cast<size_t>(count));
+    return;
+  }
+  for (int64_t i = 0; i < count; i += 4) {  // words of these, of one place each
+    const int64_t byte = at + i / (4 * places) * 4, place = i / 4 % places;
+    std::memcpy(numbers + byte / kPiece * kPiece * places + place * kPiece + byte % kPiece, reinterpret_cast<const char*>(&bytes) + i, 4);
+  }
+}
+
+/* What follows from the numbers and scales of blocks. */
+__attribute__((target("avx512vnni"))) void SumLanes(const BlockRows& weight, const ByteLanes& out) {
+  const int64_t places = 8 / weight.bits, bytes = weight.blocks * weight.bytes, pieces = ByteLanes::Pieces(bytes);
+  std::fill_n(out.sums, RoundUp(weight.blocks, ByteLanes::kGroup), 0.f);
+  for (int64_t b = weight.blocks; b < RoundUp(weight.blocks, ByteLanes::kGroup); ++b) out.scales[b] = 0;
+  const int64_t together = std::max<int64_t>(1, weight.bytes / kPiece);  // pieces whose lanes' sums stand in the first of them
+  for (int64_t piece = 0; piece < pieces; piece += together) {
+    __m512i sum = _mm512_setzero_si512();
+    for (int64_t i = piece * places; i < (piece + together) * places; ++i)
+      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(out.numbers + i * kPiece));
+    _mm512_storeu_si512(out.less + piece * (kPiece / 4),
+                        _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sum, static_cast<unsigned>(weight.bits - 1))));
+    alignas(64) int32_t lanes[16];
+    _mm512_store_si512(lanes, sum);
+    for (int64_t i = 0; i < std::min(kPiece, bytes - piece * kPiece); i += 4)
+      out.sums[(piece * kPiece + i) / weight.bytes] += static_cast<float>(lanes[i / 4]);
+  }
+  for (int64_t b = 0; b < weight.blocks; ++b) out.sums[b] *= out.scales[b];
+}
+
+void ClearLastPiece(const BlockRows& weight, int8_t* numbers) {
+  const int64_t bytes = weight.blocks * weight.bytes, each = kPiece * 8 / weight.bits;
+  if (bytes % kPiece) std::memset(numbers + bytes / kPiece * each, 0, static_cast<size_t>(each));
 }
 
 }  // namespace
@@ -282,7 +332,7 @@ void FillByteRow(const float* x, const BlockRows& weight, const ByteRow& out) {
   const int64_t size = weight.bytes * 8 / weight.bits;
   for (int64_t b = 0; b < weight.blocks; ++b) {
     int32_t sum = 0;
-    const float scale = InBytes(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
+    const float scale = InSteps<127>(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
       sum += _mm512_reduce_add_epi32(wide);
       const Sixteen bytes = Ordered(reinterpret_cast<Sixteen>(_mm512_cvtepi32_epi8(wide)), 8 / weight.bits);
       std::memcpy(out.numbers + b * size + j, &bytes, static_cast<size_t>(count));
@@ -292,40 +342,41 @@ void FillByteRow(const float* x, const BlockRows& weight, const ByteRow& out) {
   }
 }
 
-__attribute__((target("avx512vnni"))) void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out) {
-  const int64_t places = 8 / weight.bits, size = weight.bytes * places, bytes = weight.blocks * weight.bytes,
-                pieces = ByteLanes::Pieces(bytes);
-  if (bytes % kPiece) std::memset(out.numbers + (pieces - 1) * kPiece * places, 0, static_cast<size_t>(kPiece * places));
+void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out) {
+  const int64_t size = weight.bytes * 8 / weight.bits;
+  ClearLastPiece(weight, out.numbers);
+  for (int64_t b = 0; b < weight.blocks; ++b)
+    out.scales[b] =
+        InSteps<127>(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) { PutLanes(wide, b, j, count, weight, out.numbers); });
+  SumLanes(weight, out);
+}
+
+bool FillPlanes(const float* x, const BlockRows& weight, const ByteLanes* out) {
+  constexpr float kLeast = 1e-24f;  // scales of three planes are normal numbers, and so are steps
+  const int64_t size = weight.bytes * 8 / weight.bits;
+  for (int p = 0; p < ByteLanes::kPlanes; ++p) ClearLastPiece(weight, out[p].numbers);
   for (int64_t b = 0; b < weight.blocks; ++b) {
-    out.sums[b] = 0;
-    out.scales[b] = InBytes(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
-      const Sixteen numbers = Ordered(reinterpret_cast<Sixteen>(_mm512_cvtepi32_epi8(wide)), static_cast<int>(places));
-      const int64_t at = b * weight.bytes + j / places;  // of the byte that the first number meets
-      if (places == 1) {
-        std::memcpy(out.numbers + at, &numbers, static_cast<size_t>(count));
-        return;
-      }
-      for (int64_t i = 0; i < count; i += 4) {  // words of these, of one place each
-        const int64_t byte = at + i / (4 * places) * 4, place = i / 4 % places;
-        std::memcpy(out.numbers + byte / kPiece * kPiece * places + place * kPiece + byte % kPiece,
-                    reinterpret_cast<const char*>(&numbers) + i, 4);
+    const float scale = InSteps<127 << 16>(x + b * size, size, [&](int64_t j, int64_t count, __m512i wide) {
+      for (int p = ByteLanes::kPlanes - 1; p >= 0; --p) {  // the lowest byte, whose sign the others make good
+        PutLanes(wide, b, j, count, weight, out[p].numbers);
+        wide = _mm512_srai_epi32(_mm512_add_epi32(wide, _mm512_set1_epi32(128)), 8);
       }
     });
+    if (!(scale == 0 || (scale >= kLeast && scale <= std::numeric_limits<float>::max()))) return false;
+    float of_plane = scale;
+    for (int p = 0; p < ByteLanes::kPlanes; ++p, of_plane /= 256) out[p].scales[b] = of_plane;
   }
-  for (int64_t b = weight.blocks; b < RoundUp(weight.blocks, ByteLanes::kGroup); ++b) out.scales[b] = out.sums[b] = 0;
-  const int64_t together = std::max<int64_t>(1, weight.bytes / kPiece);  // pieces whose lanes' sums stand in the first of them
-  for (int64_t piece = 0; piece < pieces; piece += together) {
-    __m512i sum = _mm512_setzero_si512();
-    for (int64_t i = piece * places; i < (piece + together) * places; ++i)
-      sum = _mm512_dpbusd_epi32(sum, _mm512_set1_epi8(1), _mm512_loadu_si512(out.numbers + i * kPiece));
-    _mm512_storeu_si512(out.less + piece * (kPiece / 4),
-                        _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(sum, static_cast<unsigned>(weight.bits - 1))));
-    alignas(64) int32_t lanes[16];
-    _mm512_store_si512(lanes, sum);
-    for (int64_t i = 0; i < std::min(kPiece, bytes - piece * kPiece); i += 4)
-      out.sums[(piece * kPiece + i) / weight.bytes] += static_cast<float>(lanes[i / 4]);
-  }
-  for (int64_t b = 0; b < weight.blocks; ++b) out.sums[b] *= out.scales[b];
+  for (int p = 0; p < ByteLanes::kPlanes; ++p) SumLanes(weight, out[p]);
+  for (int64_t b = 0; b < weight.blocks; ++b) out[2].sums[b] += out[1].sums[b] + out[0].sums[b];
+  return true;
+}
+
+void DotPlanes(const BlockRows& weight, int64_t count, const ByteLanes* data, float* out) {
+  constexpr int kRows = ByteLanes::kPlanes;
+  const bool whole = weight.bytes % kPiece == 0;
+  const auto run = weight.shift ? (whole ? LanesOf<8, kRows, true, true, true> : LanesOf<8, kRows, true, false, true>)
+                                : (whole ? LanesOf<8, kRows, false, true, true> : LanesOf<8, kRows, false, false, true>);
+  run(weight, count, data, out, 0);
 }
 
 void DotByteLanes(const BlockRows& weight, int64_t count, const ByteLanes* data, int64_t rows, float* out, int64_t pitch) {
@@ -342,6 +393,8 @@ void FillBytePanel(const BlockRows&, int64_t, int64_t, int64_t, int64_t, const B
 void MultiplyBytePanel(const BytePanel&, const ByteRow*, int64_t, const ByteResult&) {}
 void FillByteRow(const float*, const BlockRows&, const ByteRow&) {}
 void FillByteLanes(const float*, const BlockRows&, const ByteLanes&) {}
+bool FillPlanes(const float*, const BlockRows&, const ByteLanes*) { return false; }
+void DotPlanes(const BlockRows&, int64_t, const ByteLanes*, float*) {}
 void DotByteLanes(const BlockRows&, int64_t, const ByteLanes*, int64_t, float*, int64_t) {}
 
 #endif

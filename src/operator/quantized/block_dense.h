@@ -64,6 +64,7 @@ struct ByteRow {
  * the last sixteen blocks, there are zeros. */
 struct ByteLanes {
   static constexpr int64_t kPiece = 64, kGroup = 16;
+  static constexpr int kPlanes = 3;
   static bool Takes(int64_t bytes_of_block) {
     return bytes_of_block % kPiece == 0 || (bytes_of_block % 4 == 0 && kPiece % bytes_of_block == 0);
   }
@@ -92,13 +93,16 @@ struct ByteResult {
 /*
  * BytePanelColumns: columns of a panel; 0: this processor has no instructions for them.
  * FillBytePanel: as FillPanel below; blocks are whole words. FillByteRow, FillByteLanes: a row for
- * such a weight. DotByteLanes: as DotIntegers. All but the first need these instructions.
+ * such a weight. FillPlanes: the same in 24 bits, which floats have, as the sum of kPlanes rows of
+ * 8 bits; false if some are no numbers or too small. DotByteLanes: as DotIntegers. All but the first need these instructions.
  */
 MXNET_CPU_DECLARE(int64_t BytePanelColumns(); void FillBytePanel(const BlockRows& weight, int64_t count, int64_t first, int64_t blocks,
                                                                  int64_t ahead, const BytePanel& panel);
                   void FillByteRow(const float* x, const BlockRows& weight, const ByteRow& out);
                   void MultiplyBytePanel(const BytePanel& panel, const ByteRow* data, int64_t rows, const ByteResult& out);
                   void FillByteLanes(const float* x, const BlockRows& weight, const ByteLanes& out);
+                  bool FillPlanes(const float* x, const BlockRows& weight, const ByteLanes* out);
+                  void DotPlanes(const BlockRows& weight, int64_t count, const ByteLanes* data, float* out);
                   void DotByteLanes(const BlockRows& weight, int64_t count, const ByteLanes* data, int64_t rows, float* out,
                                     int64_t out_pitch);)
 

@@ -235,31 +235,48 @@ void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
   });
 }
 
+/* Room for so many rows. */
+std::vector<ByteLanes> LanesFor(KernelArgs& args, const BlockJob& job, int64_t count) {
+  const int64_t pieces = ByteLanes::Pieces(job.weight.blocks * job.weight.bytes),
+                numbers = pieces * ByteLanes::kPiece * 8 / job.weight.bits, lanes = pieces * ByteLanes::kPiece / 4,
+                blocks = RoundUp(job.weight.blocks, ByteLanes::kGroup);
+  int8_t* all = nn::Workspace<int8_t>(args, count * numbers);
+  float *scales = nn::Workspace<float>(args, count * blocks), *sums = nn::Workspace<float>(args, count * blocks);
+  int32_t* less = nn::Workspace<int32_t>(args, count * lanes);
+  std::vector<ByteLanes> rows(static_cast<size_t>(count));
+  for (int64_t r = 0; r < count; ++r)
+    rows[static_cast<size_t>(r)] = {all + r * numbers, scales + r * blocks, sums + r * blocks, less + r * lanes};
+  return rows;
+}
+
 void MultiplyLanes(KernelArgs& args, const BlockJob& job) {
-  const int64_t pieces = ByteLanes::Pieces(job.weight.blocks * job.weight.bytes), k = job.K(),
-                numbers = pieces * ByteLanes::kPiece * 8 / job.weight.bits, lanes = pieces * ByteLanes::kPiece / 4;
-  std::vector<ByteLanes> rows(static_cast<size_t>(job.rows));
-  int8_t* all = nn::Workspace<int8_t>(args, job.rows * numbers);
-  const int64_t blocks = RoundUp(job.weight.blocks, ByteLanes::kGroup);
-  float *scales = nn::Workspace<float>(args, job.rows * blocks), *sums_of = nn::Workspace<float>(args, job.rows * blocks);
-  int32_t* less = nn::Workspace<int32_t>(args, job.rows * lanes);
-  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / k), [&](int64_t b, int64_t e) {
-    for (int64_t r = b; r < e; ++r) {
-      rows[static_cast<size_t>(r)] = {all + r * numbers, scales + r * blocks, sums_of + r * blocks, less + r * lanes};
-      MXNET_CPU_CALL(FillByteLanes)(job.x + r * k, job.weight, rows[static_cast<size_t>(r)]);
-    }
+  const std::vector<ByteLanes> rows = LanesFor(args, job, job.rows);
+  ParallelFor(job.rows, std::max<int64_t>(1, 16384 / job.K()), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) MXNET_CPU_CALL(FillByteLanes)(job.x + r * job.K(), job.weight, rows[static_cast<size_t>(r)]);
   });
   ByColumns(job, 4, 65536, [&](const BlockRows& weight, int64_t columns, int64_t r, int64_t some, float* sums, int64_t pitch) {
     MXNET_CPU_CALL(DotByteLanes)(weight, columns, rows.data() + r, some, sums, pitch);
   });
 }
 
-constexpr int64_t kFewBytes = 4;  // rows from which on filling panels of bytes pays
+/* Floats as sums of bytes, to their last digit. False, and nothing done, where they are not. */
+bool MultiplyPlanes(KernelArgs& args, const BlockJob& job) {
+  constexpr int64_t kPlanes = ByteLanes::kPlanes;
+  const std::vector<ByteLanes> planes = LanesFor(args, job, job.rows * kPlanes);
+  for (int64_t r = 0; r < job.rows; ++r)
+    if (!MXNET_CPU_CALL(FillPlanes)(job.x + r * job.K(), job.weight, planes.data() + r * kPlanes)) return false;
+  ByColumns(job, 4, 65536, [&](const BlockRows& weight, int64_t columns, int64_t r, int64_t some, float* sums, int64_t pitch) {
+    for (int64_t i = 0; i < some; ++i) MXNET_CPU_CALL(DotPlanes)(weight, columns, planes.data() + (r + i) * kPlanes, sums + i * pitch);
+  });
+  return true;
+}
+
+constexpr int64_t kFewBytes = 4;   // rows from which on filling panels of bytes pays
+constexpr int64_t kFewPlanes = 3;  // rows up to which planes of bytes are faster than floats
 
 /* Are blocks whole words, whose sums of products 32 bits hold? */
 bool BytesTake(const BlockJob& job) {
-  return job.in_integers && job.weight.bytes % 4 == 0 && job.BlockSize() <= 1 << 15 && job.K() > 0 &&
-         MXNET_CPU_CALL(BytePanelColumns)() > 0;
+  return job.weight.bytes % 4 == 0 && job.BlockSize() <= 1 << 15 && job.K() > 0 && MXNET_CPU_CALL(BytePanelColumns)() > 0;
 }
 
 /* From how many rows on filling panels pays: AVX-512 has a loop of its own for 4 bits. */
@@ -268,7 +285,7 @@ int64_t ManyRows(int bits) { return bits != 4 ? 12 : CurrentCpuLevel() == CpuLev
 }  // namespace
 
 void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
-  const bool bytes = BytesTake(job);
+  const bool words = BytesTake(job), bytes = words && job.in_integers;
   if (bytes && job.rows < kFewBytes && ByteLanes::Takes(job.weight.bytes)) {
     Ran("blocks, data in 8 bits", RanAt::kAvx512Vnni);
     MultiplyLanes(args, job);
@@ -282,6 +299,10 @@ void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
     Ran("panels of blocks");
     MultiplyMany(args, job);
   } else {
+    if (words && job.rows <= kFewPlanes && job.weight.bits == 8 && ByteLanes::Takes(job.weight.bytes) && MultiplyPlanes(args, job)) {
+      Ran("blocks, data in 24 bits", RanAt::kAvx512Vnni);
+      return;
+    }
     Ran("blocks");
     MultiplyFew(args, job);
   }

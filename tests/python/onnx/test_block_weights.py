@@ -224,6 +224,24 @@ def test_data_in_8_bits(bits, block, k, n, with_zeros):
         assert min(np.abs(got - v).max() for v in forms) < 2e-5 * np.abs(forms[1]).max()
 
 
+@pytest.mark.parametrize("with_zeros", [False, True])
+@pytest.mark.parametrize("k, n, block", [(2048, 37, 32), (1152, 6, 128), (96, 3, 4), (1536, 70, 256)])
+def test_few_rows_keep_all_digits_of_floats(k, n, block, with_zeros):
+    """Also where a block's numbers are a millionth of its largest, and where all are tiny or 0."""
+    rng = np.random.RandomState(k + n)
+    node, weights, floats = microsoft(8, k, n, block, with_zeros, rng)
+    net = loaded([node], weights, k)
+    for rows in (1, 2, 3):
+        for x in (rng.randn(rows, k), rng.randn(rows, k) * 10.0 ** rng.randint(-6, 1, k), rng.randn(rows, k) * 1e-33,
+                  np.where(np.arange(k) < block, 0, rng.randn(rows, k))):
+            x = x.astype("float32")
+            bound = np.abs(x.astype("float64")) @ np.abs(floats)    # of sums without signs
+            assert (np.abs(net(x).asnumpy() - x.astype("float64") @ floats) <= 1e-6 * bound + 1e-38).all()
+    x[0, 5] = np.inf
+    got = net(x).asnumpy()
+    assert not np.isfinite(got[0]).any() and np.isfinite(got[1:]).all()
+
+
 @pytest.mark.parametrize("rows", [1, 30])
 @pytest.mark.parametrize("level", [0, 4])
 def test_what_is_no_number_stays_in_its_row(rows, level):
