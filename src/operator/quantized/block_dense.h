@@ -60,8 +60,8 @@ struct ByteRow {
 
 /* The same for few rows, which meet the weight as it lies: in pieces of 64 bytes of the weight, 64
  * numbers for each place in a byte, and `less` for each four bytes; of larger blocks it stands
- * together in the first piece. Scales and sums are by block. Behind the end of the last piece, and of
- * the last sixteen blocks, there are zeros. */
+ * together in the first piece. Scales and sums are by block. Behind the end of the last piece, and
+ * of the last sixteen blocks, there are zeros. */
 struct ByteLanes {
   static constexpr int64_t kPiece = 64, kGroup = 16;
   static constexpr int kPlanes = 3;
@@ -94,7 +94,8 @@ struct ByteResult {
  * BytePanelColumns: columns of a panel; 0: this processor has no instructions for them.
  * FillBytePanel: as FillPanel below; blocks are whole words. FillByteRow, FillByteLanes: a row for
  * such a weight. FillPlanes: the same in 24 bits, which floats have, as the sum of kPlanes rows of
- * 8 bits; false if some are no numbers or too small. DotByteLanes: as DotIntegers. All but the first need these instructions.
+ * 8 bits; false if some are no numbers or too small. DotByteLanes: as DotIntegers. DotPlanes: of
+ * one row in such planes. All but the first need these instructions.
  */
 MXNET_CPU_DECLARE(int64_t BytePanelColumns(); void FillBytePanel(const BlockRows& weight, int64_t count, int64_t first, int64_t blocks,
                                                                  int64_t ahead, const BytePanel& panel);

@@ -271,13 +271,15 @@ bool MultiplyPlanes(KernelArgs& args, const BlockJob& job) {
   return true;
 }
 
-constexpr int64_t kFewBytes = 4;   // rows from which on filling panels of bytes pays
 constexpr int64_t kFewPlanes = 3;  // rows up to which planes of bytes are faster than floats
 
 /* Are blocks whole words, whose sums of products 32 bits hold? */
 bool BytesTake(const BlockJob& job) {
   return job.weight.bytes % 4 == 0 && job.BlockSize() <= 1 << 15 && job.K() > 0 && MXNET_CPU_CALL(BytePanelColumns)() > 0;
 }
+
+/* From how many rows on filling panels of bytes pays. */
+int64_t ManyByteRows(int bits) { return bits == 8 ? 7 : 5; }
 
 /* From how many rows on filling panels pays: AVX-512 has a loop of its own for 4 bits. */
 int64_t ManyRows(int bits) { return bits != 4 ? 12 : CurrentCpuLevel() == CpuLevel::kV4 ? 17 : 8; }
@@ -286,7 +288,7 @@ int64_t ManyRows(int bits) { return bits != 4 ? 12 : CurrentCpuLevel() == CpuLev
 
 void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
   const bool words = BytesTake(job), bytes = words && job.in_integers;
-  if (bytes && job.rows < kFewBytes && ByteLanes::Takes(job.weight.bytes)) {
+  if (bytes && job.rows < ManyByteRows(job.weight.bits) && ByteLanes::Takes(job.weight.bytes)) {
     Ran("blocks, data in 8 bits", RanAt::kAvx512Vnni);
     MultiplyLanes(args, job);
   } else if (bytes) {
