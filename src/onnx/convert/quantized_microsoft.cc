@@ -91,12 +91,14 @@ void ConvertQLinearWhere(Call& c) {  // condition, then three inputs for each si
 }
 
 void ConvertQLinearConcat(Call& c) {  // scale, zero point, then three inputs for each part
-  std::vector<Value> parts;
   if (c.num_inputs() < 5 || (c.num_inputs() - 2) % 3)
     c.Refuse("there are " + Text(c.num_inputs()) + " inputs; accepted are 2 and 3 for each part");
-  for (int i = 2; i < c.num_inputs(); i += 3) parts.push_back(ReadValue(c, i));
-  const int axis = c.Axis(c.Attr("axis", int64_t{0}), parts[0].ndim());
-  c.Out(Requantized(c, Concat(c, parts, axis), 0, 1, c.in(2).dtype()));
+  const Quantity y = ReadSteps(c, 0);
+  const int dtype = DTypeOf(y, c.in(2).dtype());
+  std::vector<Value> parts;  // in steps of the result: what is put together are bytes, not floats
+  for (int i = 2; i < c.num_inputs(); i += 3)
+    parts.push_back(FunctionInSteps(c, ReadQuantity(c, i), y, dtype, [](const Value& v) { return v; }));
+  c.Out(Concat(c, parts, c.Axis(c.Attr("axis", int64_t{0}), parts[0].ndim())));
 }
 
 void ConvertQGemm(Call& c) {  // A, its scale and zero, B, its scale and zero, C (int32), scale and zero of the result

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import mxnet as mx
 from import_checks import MICROSOFT, check, model, node, ours
 
 RANDOM = np.random.RandomState(0)
@@ -196,3 +197,15 @@ def test_lstm_with_weights_of_bytes():
     for name in ("w", "r"):
         weights.update({name + "s": number([0.005]), name + "z": number([0], "i1")})
     check(made, {"x": floats(4, 2, 8)}, weights, atol=0.05)  # theirs rounds states to 8 bits
+
+
+def test_parts_of_other_steps_are_put_together_in_bytes():
+    feeds = {"x": whole("u1", 2, 5, 8, 8), "w": whole("u1", 2, 3, 8, 8)}
+    weights = {**parameters("a"), **parameters("b"), "cs": number(0.07), "cz": number(90, "u1")}
+    data = model([node("QLinearConcat", ["cs", "cz", "x", "as", "az", "w", "bs", "bz"], ["y"], axis=1, **MICROSOFT)], feeds, weights)
+    loaded = mx.onnx.load(data)
+    y = loaded.run(feeds)["y"].asnumpy()
+    both = np.concatenate([feeds["x"], feeds["w"]], 1)
+    want = np.rint((both.astype("float32") - 117) * np.float32(0.05) / np.float32(0.07)) + 90
+    np.testing.assert_array_equal(y, np.clip(want, 0, 255).astype("uint8"))
+    assert "_integer_dequantize" not in loaded.explain()
