@@ -137,11 +137,11 @@ inline Sixteen Ordered(Sixteen v, int places) {
 
 constexpr int64_t kPiece = 64;  // bytes of the weight
 
-/* kCount rows of the weight, `apart` from each other, with R rows of data, sixteen blocks at a time,
- * whose scales and shifts are applied to those of the data at once. kWhole: blocks are whole pieces;
- * integers are summed over those of a block. Else a piece has several blocks, and `per` says which
- * one each lane is of. kJoined: the rows of data are the planes of one, and scales and sums are those
- * of the last. */
+/* kCount rows of the weight, `apart` from each other, with R rows of data, sixteen blocks at a
+ * time, whose scales and shifts are applied to those of the data at once. kWhole: blocks are whole
+ * pieces; integers are summed over those of a block. Else a piece has several blocks, and `per`
+ * says which one each lane is of. kJoined: the rows of data are the planes of one, and scales and
+ * sums are those of the last. */
 template <int kBits, int kCount, int R, bool kShifted, bool kWhole, bool kJoined>
 __attribute__((target("avx512vnni"))) void Lanes(const BlockRows& w, int64_t apart, __m512i per, const ByteLanes* data, float* out,
                                                  int64_t pitch) {
