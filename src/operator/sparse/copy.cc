@@ -34,11 +34,12 @@ bool TakesZerosLike(const Attrs&, const StorageTypes& in, StorageTypes* out) {
   return IsSparse((*out)[0]);
 }
 /* lhs in the storage of rhs. */
-bool TakesLikeRhs(const Attrs&, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[1]) && GiveStorage(&(*out)[0], in[1]); }
+bool TakesLikeRhs(const Attrs&, const StorageTypes& in, StorageTypes* out) { return GiveStorage(&(*out)[0], in[1]); }
 void CopyLikeRhs(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const TBlob& lhs = args.in[0];
   SparseParts* const out = args.out[0].sparse;
+  if (!out) return sparse::ToDense(args, lhs, args.out[0]);
   if (lhs.sparse && lhs.sparse->storage == out->storage) return CopyTo(args, *lhs.sparse, out);
   sparse::FromDense(args, sparse::AsDense(args, lhs), out);
 }

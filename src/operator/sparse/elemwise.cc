@@ -256,12 +256,12 @@ MXNET_REGISTER_SPARSE(_scatter_elemwise_div, TakesScatterDiv)
 // ---- sums of several
 
 bool TakesAddN(const Attrs&, const StorageTypes& in, StorageTypes* out) {
-  StorageType all = kR;
+  bool dense = false, csr = false;
   for (StorageType s : in) {
-    if (s == kC) return false;
-    if (s == kD) all = kD;
+    dense = dense || s == kD;
+    csr = csr || s == kC;
   }
-  return GiveStorage(&(*out)[0], all);
+  return (dense || !csr) && GiveStorage(&(*out)[0], dense ? kD : kR);
 }
 
 /* Pairs, then pairs of their sums, and so on. */

@@ -96,6 +96,9 @@ void ThroughDense(KernelArgs& args, int output, F&& compute) {
 }
 /* One output, by the dense kernel: for results of storages that nothing else makes. */
 void RunDense(KernelArgs& args, int output);
+/* One dense output, by the dense kernel, which works in place on a sparse operand that was written
+ * there. REQUIRES: the operator is pointwise. */
+void IntoDense(KernelArgs& args);
 
 /* out = the index parts of `from`, and room for values. */
 void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out);

@@ -18,6 +18,15 @@ bool TakesKeepingZero(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
   return IsSparse(in[0]) && GiveStorage(&(*out)[0], in[0]) && sparse::KeepsZero(attrs);
 }
 bool TakesSparse(const Attrs&, const StorageTypes& in, StorageTypes* out) { return IsSparse(in[0]) && GiveStorage(&(*out)[0], in[0]); }
+/* 0 becomes something else unless what is added is 0. */
+bool TakesAddition(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  return IsSparse(in[0]) && GiveStorage(&(*out)[0], sparse::KeepsZero(attrs) ? in[0] : StorageType::kDense);
+}
+/* A dense gradient that comes in makes that of sparse data dense. */
+bool TakesGradient(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
+  if (IsSparse(in[0])) return TakesSparse(attrs, in, out);
+  return in.size() > 1 && IsSparse(in[1]) && GiveStorage(&(*out)[0], StorageType::kDense);
+}
 
 void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& cpu = sparse::OnValuesOfFirst,
              const Kernel& gpu = sparse::OnValuesOfFirst) {
@@ -29,8 +38,9 @@ void Declare(const char* name, SparseForm::TakesFn takes, const Kernel& cpu = sp
  * has none: as in 1.9.1, for a lazy update decays all rows that a gradient stores.
  */
 void Gradient(KernelArgs& args) {
-  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
   if (args.req[0] == OpReq::kNull) return;
+  if (!args.in[0].sparse) return sparse::IntoDense(args);
+  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
   if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage) return sparse::OnValuesOfFirst(args);
   const sparse::RowUnion rows({&ograd, data});
   if (rows.count() == ograd.stored()) return sparse::OnValuesOfFirst(args);
@@ -51,8 +61,9 @@ void Gradient(KernelArgs& args) {
 
 /* The same on a GPU: both at the rows that either has, by the dense kernel. */
 void GradientOnDevice(KernelArgs& args) {
-  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
   if (args.req[0] == OpReq::kNull) return;
+  if (!args.in[0].sparse) return sparse::IntoDense(args);
+  const SparseParts &ograd = *args.in[0].sparse, *data = args.in.size() > 1 ? args.in[1].sparse : nullptr;
   if (ograd.storage != StorageType::kRowSparse || !data || data->storage != ograd.storage || sparse::SameIndex(args, ograd, *data))
     return sparse::OnValuesOfFirst(args);
   SparseParts* const result = args.out[0].sparse;
@@ -84,6 +95,8 @@ void ClipGradient(KernelArgs& args) {
   out->Resize(kept);
 }
 
+void Add(KernelArgs& args) { args.out[0].sparse ? sparse::OnValuesOfFirst(args) : sparse::IntoDense(args); }
+
 /* Records of the table that have a name for sparse arrays. Where the gradient that comes in is 0,
  * so is what goes out. */
 const bool kRegistered = [] {
@@ -95,12 +108,13 @@ const bool kRegistered = [] {
       Declare(record.names[0].c_str(), TakesKeepingZero);
       const char uses = pointwise::GetRow(row).uses[0];
       if (uses == 'X' || uses == 'Y' || uses == 'C')
-        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesSparse, Gradient, GradientOnDevice);
+        Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesGradient, Gradient, GradientOnDevice);
     }
   Declare("clip", TakesKeepingZero);
   Declare("_backward_clip", TakesSparse, ClipGradient, ClipGradient);
-  for (const char* name : {"_plus_scalar", "_minus_scalar", "_equal_scalar", "_not_equal_scalar", "_greater_scalar",
-                           "_greater_equal_scalar", "_lesser_scalar", "_lesser_equal_scalar"})
+  for (const char* name : {"_plus_scalar", "_minus_scalar"}) Declare(name, TakesAddition, Add, Add);
+  for (const char* name :
+       {"_equal_scalar", "_not_equal_scalar", "_greater_scalar", "_greater_equal_scalar", "_lesser_scalar", "_lesser_equal_scalar"})
     Declare(name, TakesKeepingZero);
   // of what is stored alone, as in 1.9.1, also where 0 would become something else
   for (const char* name : {"_mul_scalar", "_div_scalar", "_scatter_plus_scalar", "_scatter_minus_scalar"}) Declare(name, TakesSparse);

@@ -35,23 +35,5 @@ void Where(KernelArgs& args) {
 
 MXNET_REGISTER_SPARSE(where, TakesWhere).set_kernel(DeviceType::kCPU, Where).set_kernel(DeviceType::kGPU, Where);
 
-// ---- outputs of regressions, whose labels may be csr
-
-bool TakesLabel(const Attrs&, const StorageTypes& in, StorageTypes* out) {
-  if (in[0] != kD || in[1] != StorageType::kCSR) return false;
-  for (StorageType& s : *out) GiveStorage(&s, kD);
-  return true;
-}
-/* Only the gradient reads labels, and wants all of them. */
-void WithLabel(KernelArgs& args) {
-  for (int i = 0; i < args.out.size(); ++i)
-    if (args.req[i] != OpReq::kNull) sparse::RunDense(args, i);
-}
-[[maybe_unused]] const bool kRegistered = [] {
-  for (const char* name : {"LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"})
-    DeclareSparse(name, TakesLabel).set_kernel(DeviceType::kCPU, WithLabel).set_kernel(DeviceType::kGPU, WithLabel);
-  return true;
-}();
-
 }  // namespace
 }  // namespace mxnet
