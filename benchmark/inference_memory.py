@@ -2,16 +2,16 @@
 (a predictor on its own files, and the ONNX file) beside onnxruntime and OpenVINO, in float32 and in
 8 bits (one QDQ file; own: quantize_net's of the same weights).
 
-    ./dev bench inference_memory [NAME...] [--peers PYTHON] [--batch N...] [--form float32 int8]
-                                 [--threads N] [--json FILE]
+    ./dev bench memory --inference [NAME...] [--peers PYTHON] [--batch N...] [--form float32 int8]
+                                   [--threads N] [--json FILE]
 
 --peers: a Python with onnxruntime, OpenVINO, onnx and torch, which makes the ONNX files. A figure
 is of a process of its own, in MiB above what it had when its libraries were imported.
 
 The second table says what stays of ours, from its own files and from ONNX: pages of the file of
-weights, packed weights, the plan's arena, code (of libraries, since the import, and made at run
-time), and what else there is: inputs and outputs, workspace, parameters that no kernel packs, the
-graph. Figures of memory do not need a quiet machine.
+weights, packed weights, the plan's arena, workspace that kernels gave back and the pool keeps, code
+(of libraries, since the import, and made at run time), and what else there is: inputs and outputs,
+parameters that no kernel packs, the graph. Figures of memory do not need a quiet machine.
 """
 import argparse
 import ctypes
@@ -33,7 +33,7 @@ import report  # noqa: E402
 
 CONTESTANTS = ("ours", "ours_onnx", "onnxruntime", "openvino")
 FORMS = {"float32": ("symbol.json", "net.params", "net.onnx"), "int8": (eight_bits.OWN, eight_bits.OWN_PARAMS, eight_bits.QDQ)}
-PARTS = ("file", "packed", "arena", "code", "other")
+PARTS = ("file", "packed", "arena", "workspace", "code", "other")
 
 
 def params_of(folder):
@@ -108,9 +108,11 @@ def mapped():
 
 def parts_of(stats, steady, before):
     """What stays by what it is for; `before`: what `mapped` said after the import."""
+    import mxnet as mx
     now, mib = mapped(), 1 << 20
     found = {"file": now["file"], "packed": max((plan["packed_bytes"] for plan in stats), default=0) / mib,
-             "arena": sum(plan["arena_bytes"] for plan in stats) / mib, "code": now["code"] - before["code"]}
+             "arena": sum(plan["arena_bytes"] for plan in stats) / mib, "workspace": mx.storage.stats(mx.cpu()).cached_bytes / mib,
+             "code": now["code"] - before["code"]}
     found["other"] = steady - sum(found.values())
     return found
 

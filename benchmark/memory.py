@@ -4,12 +4,15 @@ the one that keeps everything, in turn, in one process.
     ./dev bench memory [--repeats N] [--clock wall|cpu] [--ctx cpu|gpu] [--layers N] [--batch N]
     [NAME...] ./dev bench memory --walk [--oracle PYTHON] [--other LIBRARY] [--stops N] [--steps N]
     [--scale X] [--rest SECONDS] [--turns N]
+    ./dev bench memory --inference [--help] ...
 
 The second one: peak and resident memory of a program that walks through many shapes of layers, in
-turn with mxnet 1.9.1 or another build (memory_walk.py).
+turn with mxnet 1.9.1 or another build (memory_walk.py). The third one: of programs that predict,
+with its parts (inference_memory.py).
 """
 import argparse
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -77,6 +80,10 @@ def compare(title, contestants, repeats, clock):
 
 
 def main():
+    if "--inference" in sys.argv:
+        sys.argv.remove("--inference")
+        import inference_memory
+        return inference_memory.main()
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      parents=[memory_walk.parser()])
@@ -88,8 +95,7 @@ def main():
     parser.add_argument("--batch", type=int, default=16, help="of ResNet-50")
     args = parser.parse_args()
     if args.walk:
-        memory_walk.walk(args)
-        return
+        return memory_walk.walk(args)
     if args.ctx == "gpu":
         if args.clock == "cpu":
             parser.error("--ctx gpu goes with --clock wall")
