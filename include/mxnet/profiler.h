@@ -141,6 +141,13 @@ struct MemoryTotals {
 };
 bool SetMemoryTotals(MemoryTotals (*ask)());  // returns true, for a static initialiser
 
+/* Billions a second that the processor does at most, by what it computes with, and bytes. A trace
+ * holds operators against them. They are asked for when a profile of operators begins. */
+struct MachineRates {
+  double float32 = 0, bfloat16 = 0, int8 = 0, bytes = 0;
+};
+bool SetMachineRates(MachineRates (*measure)());
+
 // ---- the program's own events
 
 /* Something with a name in a domain. Start and stop may happen on different threads. */

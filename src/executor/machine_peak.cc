@@ -16,6 +16,7 @@
 #include "base/cpu_limit.h"
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace {
@@ -192,4 +193,13 @@ MachinePeak MeasuredPeak() {
   return kept;
 }
 
+namespace {
+
+profiler::MachineRates Rates() {
+  const MachinePeak peak = MeasuredPeak();
+  return {peak.float32, peak.bfloat16, peak.int8, peak.bytes};
+}
+[[maybe_unused]] const bool g_told = profiler::SetMachineRates(Rates);
+
+}  // namespace
 }  // namespace mxnet

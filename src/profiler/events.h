@@ -27,7 +27,7 @@ enum class Type : uint8_t { kOp, kWork, kApi, kPlanBulk, kEagerBulk, kAlloc, kFr
 struct Event {
   Type type;
   uint8_t scope;     // marker: index into kMarkerScopes
-  int16_t dev_type;  // memory: where
+  int16_t dev_type;  // memory: where; operator: kGPU, or 0
   int32_t dev_id;
   int64_t begin, end;  // nanoseconds of Now(); moments have end == begin
   const void* what;    // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
@@ -102,10 +102,12 @@ const Label* Intern(const std::string& category, const std::string& name);
 
 /* What a trace says about it: name of the operator, members of a JSON object (without braces),
  * bytes touched, floating-point operations. */
+enum class Numbers : uint8_t { kFloat32, kFloat64, kBytes };  // what an operator reads
 struct OpText {
   const std::string* name;
   const std::string* args;
   double bytes, flops;
+  Numbers numbers;
 };
 OpText TextOf(const OpInfo* info);
 /* An operator with the shapes and dtypes of one use; interned, never freed. `node`: name in the

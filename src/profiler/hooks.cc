@@ -98,6 +98,7 @@ void CloseOp(Open* open, const RanParts& ran) {
   state->label = static_cast<const Label*>(open->outer_label);
   Event e = Base(Type::kOp, open->begin, now, open->what);
   e.id = reinterpret_cast<uintptr_t>(state->called_for);
+  if (open->span) e.dev_type = static_cast<int16_t>(DeviceType::kGPU);
   if (ran.count > 0 || !open->span) e.total = reinterpret_cast<uintptr_t>(TextOfRan(ran));
   if (open->span)
     EndOnDevice(open->span, e);

@@ -1,6 +1,8 @@
 // Operators as the trace shows them, found again by shapes without a lock.
+#include <algorithm>
 #include <cstdio>
 
+#include "base/dtype.h"
 #include "base/ran.h"
 #include "mxnet/profiler.h"
 #include "profiler/recorder.h"
@@ -69,6 +71,15 @@ void AppendBlobs(std::string* text, const char* key, const OpInfo& info, int beg
   *text += "]";
 }
 
+Numbers NumbersOf(const OpInfo& info) {
+  Numbers read = Numbers::kFloat32;
+  for (int i = 0; i < std::min(info.num_in, 2); ++i) {
+    if (DTypeSize(info.dtypes[i]) == 1) return Numbers::kBytes;
+    if (info.dtypes[i] == kFloat64) read = Numbers::kFloat64;
+  }
+  return read;
+}
+
 }  // namespace
 
 const OpInfo* Describe(OperatorName op, double flops, Span<const TBlob> in, Span<const TBlob> out, const char* node) {
@@ -119,7 +130,7 @@ OpText TextOf(const OpInfo* info) {
     std::snprintf(numbers, sizeof(numbers), ", \"bytes\": %.0f, \"flops\": %.0f", info->bytes, info->flops);
     info->args = args + numbers;
   }
-  return {info->op, &info->args, info->bytes, info->flops};
+  return {info->op, &info->args, info->bytes, info->flops, NumbersOf(*info)};
 }
 
 const std::string* TextOfRan(const RanParts& ran) {

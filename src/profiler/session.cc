@@ -18,6 +18,7 @@ namespace profiler {
 namespace {
 
 std::atomic<MemoryTotals (*)()> g_memory_totals{nullptr};
+std::atomic<MachineRates (*)()> g_machine_rates{nullptr};
 Session* g_session = nullptr;          // replaced in a forked child only
 Session* g_parents_session = nullptr;  // kept reachable
 
@@ -93,10 +94,17 @@ void Session::SetConfig(const Config& config) {
   wake_.notify_all();
 }
 
+bool Session::BeginsOperators() {
+  std::lock_guard<std::mutex> hold(mutex_);
+  return !running_ && !begun_ && (config_.profile_all || config_.profile_symbolic || config_.profile_imperative);
+}
+
 void Session::SetRunning(bool running) {
+  const auto measure = g_machine_rates.load(std::memory_order_acquire);
+  const MachineRates rates = running && measure && BeginsOperators() ? measure() : MachineRates();
   std::lock_guard<std::mutex> hold(mutex_);
   if (running == running_) return;
-  if (running && !begun_) Begin();
+  if (running && !begun_) Begin(rates);
   running_ = running;
   Publish();
   if (running) {
@@ -118,8 +126,8 @@ void Session::SetPaused(bool paused) {
   Publish();
 }
 
-void Session::Begin() {
-  trace_.Begin(Now());
+void Session::Begin(const MachineRates& rates) {
+  trace_.Begin(Now(), rates);
   Drain();  // stragglers of an earlier profile began before this one and are dropped
   memory_.Clear();
   begun_ = true;
@@ -263,6 +271,11 @@ void Session::Dumper(Session* self) {
 
 MXNET_DLL bool SetMemoryTotals(MemoryTotals (*ask)()) {
   g_memory_totals.store(ask, std::memory_order_release);
+  return true;
+}
+
+MXNET_DLL bool SetMachineRates(MachineRates (*measure)()) {
+  g_machine_rates.store(measure, std::memory_order_release);
   return true;
 }
 

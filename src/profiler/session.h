@@ -33,9 +33,11 @@ class Session {
   void AtExit() noexcept;
 
  private:
+  bool BeginsOperators();
+
   // All of these REQUIRE mutex_ held.
   void Publish();  // sets `active`
-  void Begin();
+  void Begin(const MachineRates& rates);
   void Drain(bool wait = false);  // `wait`: for devices, so that what was put on their streams is in
   void Write();
   void StartDumper();

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -87,9 +88,10 @@ void Trace::Clear() {
   threads_.clear();
 }
 
-void Trace::Begin(int64_t origin) {
+void Trace::Begin(int64_t origin, const MachineRates& rates) {
   Clear();
   origin_ = origin;
+  rates_ = rates;
   const time_t now = time(nullptr);
   tm parts;
   char text[40];
@@ -112,6 +114,21 @@ void Trace::AddCounter(const std::string& category, const std::string& name, con
   text_ += ",\n{\"ph\": \"C\", \"name\": \"" + label + "\", \"cat\": \"" + JsonEscape(category) +
            "\", \"ts\": " + Micros(at - origin_).text + ", \"pid\": " + std::to_string(getpid()) + ", \"tid\": " + std::to_string(tid) +
            ", \"args\": {\"" + (key ? key : label) + "\": " + std::to_string(value) + "}}";
+}
+
+void Trace::AddShares(const OpText& op, const Event& e) {
+  if (e.dev_type == static_cast<int16_t>(DeviceType::kGPU) || rates_.float32 <= 0 || rates_.bytes <= 0) return;
+  const std::string* ran = reinterpret_cast<const std::string*>(e.total);
+  const bool bfloat16 = ran && ran->find("BF16") != std::string::npos;
+  const double peak = op.numbers == Numbers::kBytes     ? rates_.int8
+                      : bfloat16                        ? rates_.bfloat16
+                      : op.numbers == Numbers::kFloat64 ? rates_.float32 / 2
+                                                        : rates_.float32;
+  const double ns = static_cast<double>(e.end - e.begin), computing = op.flops / peak, moving = op.bytes / rates_.bytes;
+  char shares[128];
+  std::snprintf(shares, sizeof(shares), ", \"predicted_ns\": %.5g, \"share_of_peak\": %.4g, \"share_of_bandwidth\": %.4g",
+                std::max(computing, moving), computing / ns, moving / ns);
+  text_ += shares;
 }
 
 void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
@@ -147,6 +164,7 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
         char rates[96];
         std::snprintf(rates, sizeof(rates), ", \"GFLOP/s\": %.5g, \"GB/s\": %.5g", op.flops / ns, op.bytes / ns);
         text_ += rates;
+        AddShares(op, e);
       }
       text_ += "}}";
       break;

@@ -17,7 +17,8 @@ class Trace {
   ~Trace() { Clear(); }
   /* Forgets everything; times count from `origin`. */
   void Clear();
-  void Begin(int64_t origin);
+  /* `rates`: of the machine, which operators are held against; zeros where they are not known. */
+  void Begin(int64_t origin, const MachineRates& rates);
   int64_t origin() const { return origin_; }
 
   /* When the text no longer fits in memory it goes to an unnamed file beside `path`. */
@@ -31,8 +32,11 @@ class Trace {
 
  private:
   void Spill(const std::string& path);
+  /* How far an operator is from what the machine does at most. */
+  void AddShares(const OpText& op, const Event& e);
 
   int64_t origin_ = 0;
+  MachineRates rates_;
   std::string started_;   // date and time
   std::string text_;      // events, each with ",\n" in front
   int spill_ = -1;        // earlier events

@@ -165,6 +165,25 @@ def test_nodes_of_plans(path):
                    and node["ts"] + node["dur"] <= b["ts"] + b["dur"] + 0.01 for b in bulks), node
 
 
+def test_operators_beside_the_machines_peaks(path):
+    big, small = mx.nd.ones((256, 256)), mx.nd.ones((3,))
+    events = recorded(path, lambda: (mx.nd.dot(big, big), mx.nd.dot(big.astype("float64"), big.astype("float64")), small + 1), "imperative")
+    operators = [e for e in events if e["cat"] == "operator" and "bytes" in e.get("args", ())]
+    assert {"dot", "_plus_scalar"} <= {e["name"] for e in operators}
+    peaks = collections.defaultdict(list)
+    for e in operators:
+        args, ns = e["args"], 1e3 * e["dur"]
+        if mx.cpu().device_type == "gpu":
+            assert "predicted_ns" not in args and "share_of_peak" not in args, e
+            continue
+        least = args["predicted_ns"]
+        assert 0 < least == pytest.approx(ns * max(args["share_of_peak"], args["share_of_bandwidth"]), rel=0.01), e
+        if e["name"] == "dot":
+            peaks[args["inputs"][0]].append(args["GFLOP/s"] / args["share_of_peak"])
+    if peaks:   # of twice as many float32 as float64
+        assert peaks["float32[256,256]"][0] == pytest.approx(2 * peaks["float64[256,256]"][0], rel=0.01)
+
+
 def test_hybridized_block(path):
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(8, activation="relu"), mx.gluon.nn.Dense(4))
