@@ -365,7 +365,8 @@ class CSRNDArray(BaseSparseNDArray):
 
     def asscipy(self):
         """The matrix as ``scipy.sparse.csr_matrix``, with the values' dtype. It has a copy of the
-        parts, so that what is done to it does not change the array.
+        parts, so that what is done to it does not change the array. Parts that lead outside raise
+        ``MXNetError``: SciPy would follow them.
 
         >>> mx.nd.array([[0, 5], [6, 0]]).tostype('csr').asscipy().toarray()
         array([[0., 5.],
@@ -375,6 +376,8 @@ class CSRNDArray(BaseSparseNDArray):
             from scipy.sparse import csr_matrix
         except ImportError:
             raise ImportError("[asscipy] SciPy cannot be imported; accepted: pip install scipy") from None
+        if self.shape[0]:
+            self[0:1].wait_to_read()   # a kernel looks at all parts, once
         parts = [_numpy_of(part) for part in (self.data, self.indices, self.indptr)]
         return csr_matrix(tuple(parts), shape=self.shape, dtype=parts[0].dtype)
 

@@ -127,6 +127,14 @@ def test_scipy_has_no_copy_of_a_copy():
     assert csr().asnumpy()[0, 1] == 5
 
 
+@pytest.mark.parametrize("columns, ends, word", [([0, 9], [0, 1, 2], r"indices\[1\] is 9"), ([-1, 0], [0, 1, 2], r"indices\[0\] is -1"),
+                                                 ([0, 1], [0, 2, 1], "indptr")])
+def test_scipy_gets_no_parts_that_lead_outside(columns, ends, word):
+    pytest.importorskip('scipy')
+    with pytest.raises(mx.MXNetError, match=word):
+        mx.nd.sparse.csr_matrix(([1., 2.], columns, ends), shape=(2, 3)).asscipy()
+
+
 def test_index_dtypes():
     for dtype in ('int8', 'uint8', 'int32', 'int64', 'float32', 'float64'):
         x = sparse.csr_matrix((mx.nd.array([1, 2]), np.array([1, 0], dtype), np.array([0, 1, 2], dtype)), shape=(2, 2))
