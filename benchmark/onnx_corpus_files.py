@@ -14,16 +14,21 @@ import numpy as np
 
 import onnx_corpus_forms
 import onnx_corpus_merged
+import onnx_corpus_more
 import onnx_corpus_newer
 import onnx_corpus_older
+import onnx_corpus_paddle
 import onnx_corpus_pictures
+import onnx_corpus_sounds
 import onnx_corpus_tensorflow
 import onnx_corpus_transformers
 import onnx_models
 from onnx_models import Made, draw, exported, images
 
-PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost", "lightgbm", "onnxmltools", "onnxruntime",
-            "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers", "optimum", "catboost", "hummingbird")
+PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost",
+            "lightgbm", "onnxmltools", "onnxruntime", "torchaudio", "paddle", "paddle2onnx",
+            "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers", "optimum", "catboost",
+            "hummingbird")
 EXTRA = {"googlenet": {"init_weights": False, "aux_logits": False}, "inception_v3": {"init_weights": False, "aux_logits": False}}
 KNOWN = ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn")   # onnx_models.py has them by other names
 CORPUS = {}   # name -> (family, Made)
@@ -306,6 +311,10 @@ PARTS = {
     "merged.": (("torch", "transformers", "optimum", "onnxruntime"), lambda: onnx_corpus_merged.files(CORPUS)),
     "pictures.": (("torch", "ultralytics", "onnxruntime"), lambda: onnx_corpus_pictures.detectors(CORPUS)),
     "diffusers.": (("torch", "diffusers", "onnxruntime"), lambda: onnx_corpus_pictures.parts(CORPUS, add)),
+    "sounds.": (("torch", "onnxruntime"), lambda: onnx_corpus_sounds.files(CORPUS, add)),
+    "more.": (("torch", "torchvision", "onnxruntime"), lambda: onnx_corpus_more.files(CORPUS, add)),
+    "paddle.": (("paddle", "paddle2onnx", "onnxruntime"), lambda: onnx_corpus_paddle.files(CORPUS)),
+    "torchaudio.": (("torch", "torchaudio", "onnxruntime"), lambda: onnx_corpus_sounds.torchaudio_nets(add)),
     "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),
     "": (("torch", "torchvision", "sklearn", "skl2onnx", "onnxruntime"), own_files)}
 
