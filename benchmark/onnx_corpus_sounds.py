@@ -12,11 +12,10 @@ from onnx_models import Made, draw, sounds
 SPEECH = "speech, streaming"
 
 
-def own(name, *options):
+def own(name, module="onnx_nets_sounds"):
 
     def build():
-        import onnx_nets_sounds
-        return getattr(onnx_nets_sounds, name)(*options)
+        return getattr(importlib.import_module(module), name)()
 
     return build
 
