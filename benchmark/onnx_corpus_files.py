@@ -19,7 +19,9 @@ import onnx_corpus_newer
 import onnx_corpus_older
 import onnx_corpus_paddle
 import onnx_corpus_pictures
+import onnx_corpus_reworked
 import onnx_corpus_sounds
+import onnx_corpus_tables
 import onnx_corpus_tensorflow
 import onnx_corpus_transformers
 import onnx_models
@@ -28,7 +30,7 @@ from onnx_models import Made, draw, exported, images
 PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost",
             "lightgbm", "onnxmltools", "onnxruntime", "torchaudio", "paddle", "paddle2onnx",
             "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers", "optimum", "catboost",
-            "hummingbird")
+            "hummingbird", "pandas", "onnxsim", "onnxslim", "onnxoptimizer")
 EXTRA = {"googlenet": {"init_weights": False, "aux_logits": False}, "inception_v3": {"init_weights": False, "aux_logits": False}}
 KNOWN = ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn")   # onnx_models.py has them by other names
 CORPUS = {}   # name -> (family, Made)
@@ -294,6 +296,14 @@ def transformers_forms():
     onnx_corpus_forms.files(CORPUS)
 
 
+def reworked_files():
+    onnx_corpus_sounds.files(CORPUS, add)
+    onnx_corpus_more.files(CORPUS, add)
+    if has("torchaudio"):
+        onnx_corpus_sounds.torchaudio_nets(add)
+    onnx_corpus_reworked.files(CORPUS)
+
+
 # The beginning of the files' names: packages without which they are left out, and what lists them.
 PARTS = {
     "timm.": (("torch", "torchvision", "timm", "onnxruntime"), timm_files),
@@ -313,6 +323,8 @@ PARTS = {
     "diffusers.": (("torch", "diffusers", "onnxruntime"), lambda: onnx_corpus_pictures.parts(CORPUS, add)),
     "sounds.": (("torch", "onnxruntime"), lambda: onnx_corpus_sounds.files(CORPUS, add)),
     "more.": (("torch", "torchvision", "onnxruntime"), lambda: onnx_corpus_more.files(CORPUS, add)),
+    "tables.": (("sklearn", "skl2onnx", "pandas", "onnxruntime"), lambda: onnx_corpus_tables.files(CORPUS)),
+    "reworked.": (("torch", "torchvision", "onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime"), reworked_files),
     "paddle.": (("paddle", "paddle2onnx", "onnxruntime"), lambda: onnx_corpus_paddle.files(CORPUS)),
     "torchaudio.": (("torch", "torchaudio", "onnxruntime"), lambda: onnx_corpus_sounds.torchaudio_nets(add)),
     "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),
