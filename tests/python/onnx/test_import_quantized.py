@@ -209,3 +209,28 @@ def test_parts_of_other_steps_are_put_together_in_bytes():
     want = np.rint((both.astype("float32") - 117) * np.float32(0.05) / np.float32(0.07)) + 90
     np.testing.assert_array_equal(y, np.clip(want, 0, 255).astype("uint8"))
     assert "_integer_dequantize" not in loaded.explain()
+
+
+@pytest.mark.parametrize("shape, kernel", [((2, 32, 24), [5]), ((2, 32, 9, 8), [3, 3])])
+def test_bytes_of_sequences_behind_convolutions(shape, kernel):
+    """Float convolutions compute channels last; bytes of what they give leave as they should."""
+    weights = {"w": floats(32, 32, *kernel), "s": number(0.4), "z": number(100, "u1")}
+    nodes = [node("Conv", ["x", "w"], ["c"]), node("Relu", ["c"], ["r"]),
+             node("QuantizeLinear", ["r", "s", "z"], ["y"]),
+             node("DynamicQuantizeLinear", ["r"], ["y_moving", "y_scale", "y_zero"])]
+    check(nodes, {"x": floats(*shape)}, weights, atol=1)
+
+
+def test_dynamic_layers_of_sequences():
+    """Depthwise and pointwise layers on sequences, each of which finds the range of its data."""
+    weights = {"w": whole("u1", 32, 1, 5), "v": whole("i1", 16, 32, 1), "wz": number(120, "u1"),
+               "vz": number(0, "i1"), "a": number(0.002)}
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+             node("ConvInteger", ["q", "w", "z", "wz"], ["c"], group=32),
+             node("Cast", ["c"], ["f"], to=1), node("Mul", ["s", "a"], ["sa"]),
+             node("Mul", ["f", "sa"], ["m"]), node("Sigmoid", ["m"], ["g"]),
+             node("Mul", ["m", "g"], ["silu"]),
+             node("DynamicQuantizeLinear", ["silu"], ["q2", "s2", "z2"]),
+             node("ConvInteger", ["q2", "v", "z2", "vz"], ["c2"]),
+             node("Cast", ["c2"], ["f2"], to=1), node("Mul", ["f2", "s2"], ["y"])]
+    check(nodes, {"x": floats(2, 32, 20)}, weights, atol=30)   # of some thousands

@@ -120,6 +120,16 @@ class LayoutChooser {
            weight.shape.Size() / weight.shape[1] >= kLeastProducts;
   }
 
+  // May its results follow the layout of its data? Bytes of sequences, which float sequences become,
+  // are no images: they would be in an order that nobody knows of.
+  bool GivesImages(const NodePtr& original, const Choice& c) const {
+    for (size_t o = 0; o < c.image_out.size(); ++o) {
+      const Shape shape = TensorOf(original, static_cast<int>(o)).shape;
+      if (!c.image_out[o] && shape.ndim() >= 3 && !Neutral(shape)) return false;
+    }
+    return true;
+  }
+
   // Of sequences only convolutions give channels last, and only ones whose readers may want them.
   bool StaysPlain(const Node& n, const Choice& c) const {
     if (c.image_out.empty() || !c.image_out[0] || tensors_.at(c.inputs[0]).shape.ndim() != 3) return false;
@@ -203,8 +213,8 @@ class LayoutChooser {
     } else if (op.layout == LayoutRule::kImages && !as_given) {
       ChooseForImages(*renewed, &c);
     } else if (any && !as_given && (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
-      ConvertImages(&c, Layout::kChannelsLast);
-      c.out_last = true;
+      c.out_last = GivesImages(original, c);
+      ConvertImages(&c, c.out_last ? Layout::kChannelsLast : Layout::kPlain);
     } else if (any && op.layout == LayoutRule::kBroadcast) {
       ChooseForBroadcast(original, &c);
     } else if (any && op.layout == LayoutRule::kAgnostic) {
