@@ -165,15 +165,21 @@ std::shared_ptr<Parts> Runner::MakeParts(const PartsDraft& draft) const {
   return parts->list.size() * kNodesOfPart <= nodes.size() ? parts : nullptr;
 }
 
-/* Does the model take so little time for inputs of these sizes that making a plan would be most of
+/* Does the graph take so little time for inputs of these sizes that making a plan would be most of
  * a call? REQUIRES: a plan. */
 bool Runner::IsQuick(const Env& env) const {
   const Stage& made = *root_.stages.front();
-  if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32 || !made.op || made.rest || !made.host.empty()) return false;
+  if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32) return false;
+  if (IsModel() && (!made.op || made.rest || !made.host.empty())) return false;
   const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
-  const double ns = made.op->Stats().forward_ns * ElementsOf(env) / std::max(1.0, made.elements);
-  return ns <= kNsOfPlan + kNsOfQuickNode * static_cast<double>(root_.nodes.size());
+  double ns = 0;
+  for (const Stage* stage = &made; stage;) {
+    if (stage->op) ns += stage->op->Stats().forward_ns;
+    stage = stage->rest && !stage->rest->stages.empty() ? stage->rest->stages.front().get() : nullptr;
+  }
+  const double plan = IsModel() ? kNsOfPlan : 0;  // rounds come again: theirs may serve for long
+  return ns * ElementsOf(env) / std::max(1.0, made.elements) <= plan + kNsOfQuickNode * static_cast<double>(root_.nodes.size());
 }
 
 /* How this call is to be run. */
@@ -201,8 +207,26 @@ Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::
 std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
   if (!IsQuick(env)) return nullptr;
   if (once_ && root_.nodes.size() >= kFewestNodes && root_.stages.size() == 1) return nullptr;  // parts may be better: two plans tell
+  return Once();
+}
+
+/* REQUIRES: a plan, and a graph that is quick. */
+std::shared_ptr<const NodeByNode> Runner::Once() {
   if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, graph_->outputs, converted_);
   return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
+}
+
+// Elements of a sequence are inputs of a plan, each with its shape. In a Loop that reads or fills
+// one, nearly every round would have a plan of its own.
+std::shared_ptr<const NodeByNode> Runner::OnceForRound(const Env& env) {
+  if (IsModel()) return nullptr;
+  const bool sequences = std::any_of(root_.needed.begin(), root_.needed.end(), [&](const std::string& name) {
+    const auto it = env.find(name);
+    return it != env.end() && it->second.kind == Value::kSequence;
+  });
+  if (!sequences) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  return !root_.stages.empty() && IsQuick(env) ? Once() : nullptr;
 }
 
 /* Runs a stage and those that follow it. Was its plan not there? */

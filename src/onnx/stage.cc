@@ -554,8 +554,12 @@ bool Runner::IsKept(const std::string& name, const Stages& stages) const {
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
-  const std::string types = TypesOf(root_, env);
-  const Way way = WayFor(types, env, into);
+  Way way = {nullptr, OnceForRound(env)};
+  std::string types;
+  if (!way.once) {
+    types = TypesOf(root_, env);
+    way = WayFor(types, env, into);
+  }
   if (way.once)
     way.once->Run(&env);
   else if (way.parts)

@@ -129,6 +129,9 @@ class Runner {
   Way WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
   bool IsQuick(const Env& env) const;
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
+  std::shared_ptr<const NodeByNode> Once();
+  /* For a round of a body; null when a plan serves it. */
+  std::shared_ptr<const NodeByNode> OnceForRound(const Env& env);
   /* The model in parts; null when that is not worth it. */
   std::shared_ptr<Parts> MakeParts(const PartsDraft& draft) const;
   static size_t KeptPlans(const Pending& pending);

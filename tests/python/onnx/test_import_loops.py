@@ -253,3 +253,44 @@ def test_what_a_loop_would_keep_takes_no_memory():
     bound = mx.sym.Group(block).simple_bind(mx.cpu(), grad_req="null", i=(1,), x=(1000,))
     bound.arg_dict["i"][:], bound.arg_dict["x"][:] = 0, 1
     assert bound.forward(is_train=False)[1][0].asscalar() == 8
+
+
+def repeated(rows=6, width=5):
+    """What torch's exporter makes of repeat_interleave: a Loop over sequences whose elements get
+    their lengths from contents."""
+    steps = [node("SequenceAt", ["counts", "i"], ["count"]),
+             node("SequenceAt", ["rows", "i"], ["row"]),
+             node("Concat", ["count", "width"], ["shape"], axis=0),
+             node("Expand", ["row", "shape"], ["many"]),
+             node("SequenceInsert", ["before", "many"], ["after"]),
+             node("Identity", ["go"], ["again"])]
+    sequence = onnx.ValueInfoProto(name="before")
+    sequence.type.sequence_type.elem_type.tensor_type.elem_type = FLOAT
+    loop = body(steps, [info("i", INT, []), info("go", BOOL, []), sequence],
+                [info("again", BOOL, []), onnx.ValueInfoProto(name="after")])
+    nodes = [node("SplitToSequence", ["x", "ones"], ["rows"], axis=0),
+             node("SplitToSequence", ["n", "ones"], ["counts"], axis=0),
+             node("SequenceEmpty", [], ["none"]),
+             node("Loop", ["most", "yes", "none"], ["found"], body=loop),
+             node("ConcatFromSequence", ["found"], ["y"], axis=0)]
+    constants = {"ones": np.ones(rows, "int64"), "width": np.array([width]),
+                 "most": np.array(rows), "yes": np.array(True)}
+    graph = helper.make_graph(
+        nodes, "graph", [info("x", FLOAT, [rows, width]), info("n", INT, [rows])], [info("y")],
+        [numpy_helper.from_array(v, k) for k, v in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                             ir_version=8).SerializeToString()
+
+
+def test_sequences_whose_lengths_are_contents():
+    """Rounds by a plan and node by node, in turn, and results that stay what they were."""
+    data = repeated()
+    model, kept = mx.onnx.load(data), []
+    for seed in range(6):
+        counts = np.random.RandomState(seed).randint(1, 4, 6)
+        feeds = {"x": numbers(6, 5, seed=seed), "n": counts}
+        want = np.repeat(feeds["x"], counts, axis=0)
+        np.testing.assert_array_equal(theirs(data, feeds)[0], want)
+        kept.append((want, model.run(feeds)["y"]))
+    for want, got in kept:
+        np.testing.assert_array_equal(got.asnumpy(), want)

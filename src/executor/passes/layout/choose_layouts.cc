@@ -120,8 +120,8 @@ class LayoutChooser {
            weight.shape.Size() / weight.shape[1] >= kLeastProducts;
   }
 
-  // May its results follow the layout of its data? Bytes of sequences, which float sequences become,
-  // are no images: they would be in an order that nobody knows of.
+  // May its results follow the layout of its data? Bytes of sequences, which float sequences
+  // become, are no images: they would be in an order that nobody knows of.
   bool GivesImages(const NodePtr& original, const Choice& c) const {
     for (size_t o = 0; o < c.image_out.size(); ++o) {
       const Shape shape = TensorOf(original, static_cast<int>(o)).shape;
