@@ -24,13 +24,14 @@ import onnx_corpus_sounds
 import onnx_corpus_tables
 import onnx_corpus_tensorflow
 import onnx_corpus_transformers
+import onnx_corpus_written
 import onnx_models
 from onnx_models import Made, draw, exported, images
 
 PACKAGES = ("torch", "torchvision", "timm", "transformers", "sklearn", "skl2onnx", "xgboost",
             "lightgbm", "onnxmltools", "onnxruntime", "torchaudio", "paddle", "paddle2onnx",
             "tensorflow", "keras", "tf2onnx", "ultralytics", "diffusers", "optimum", "catboost",
-            "hummingbird", "pandas", "onnxsim", "onnxslim", "onnxoptimizer")
+            "hummingbird", "pandas", "onnxscript", "onnxsim", "onnxslim", "onnxoptimizer")
 EXTRA = {"googlenet": {"init_weights": False, "aux_logits": False}, "inception_v3": {"init_weights": False, "aux_logits": False}}
 KNOWN = ("ssdlite320_mobilenet_v3_large", "fasterrcnn_mobilenet_v3_large_320_fpn")   # onnx_models.py has them by other names
 CORPUS = {}   # name -> (family, Made)
@@ -325,6 +326,7 @@ PARTS = {
     "more.": (("torch", "torchvision", "onnxruntime"), lambda: onnx_corpus_more.files(CORPUS, add)),
     "tables.": (("sklearn", "skl2onnx", "pandas", "onnxruntime"), lambda: onnx_corpus_tables.files(CORPUS)),
     "reworked.": (("torch", "torchvision", "onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime"), reworked_files),
+    "written.": (("onnxscript", "onnxruntime"), lambda: onnx_corpus_written.files(CORPUS)),
     "paddle.": (("paddle", "paddle2onnx", "onnxruntime"), lambda: onnx_corpus_paddle.files(CORPUS)),
     "torchaudio.": (("torch", "torchaudio", "onnxruntime"), lambda: onnx_corpus_sounds.torchaudio_nets(add)),
     "tensorflow.": (("tensorflow", "keras", "tf2onnx", "onnxruntime"), lambda: onnx_corpus_tensorflow.files(CORPUS)),
