@@ -17,6 +17,10 @@ HALVES = ("half", "half inside")
 LEVELS = {"basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}
 
 
+# onnxruntime rounds data of an LSTM otherwise than this library, so steps behind it differ.
+LSTMS = "nemo_decoder segmentation separator detector_16".split()
+
+
 def tool(form, source, path):
     """Whether one of these makes the form."""
     import onnx
@@ -86,6 +90,8 @@ def files(corpus):
             continue
         _, about = corpus[base]
         for form in (*QUANTIZED, *FLOATS, *HALVES):
+            if form.startswith("dynamic") and base.split(".")[1] in LSTMS:
+                continue
             name = f"reworked.{base.split('.', 1)[1]}_{form.lower().replace(' ', '_')}"
             inputs = narrow(about.inputs) if form == "half" else about.inputs
             corpus[name] = "reworked, " + form, Made(form, reworked(about, form), inputs,

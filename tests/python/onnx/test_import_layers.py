@@ -191,3 +191,21 @@ def test_groups_that_do_not_fit(group):
     data = model([node("Conv", ["x", "w"], ["y"], group=group)], {"x": x}, {"w": w})
     with pytest.raises(mx.MXNetError, match=f"there are {group} groups"):
         ours(data, {"x": x})
+
+
+@pytest.mark.parametrize("kernel, size", [([2, 2], (9, 70)), ([3], (50,)), ([2, 3, 2], (3, 4, 5)),
+                                          ([2, 4], (130, 90))])
+@pytest.mark.parametrize("channels", [1, 20])
+def test_transposed_convolutions_whose_windows_lie_apart(kernel, size, channels):
+    """Stride and kernel are one: alone, between convolutions, and in front of a product."""
+    rng = np.random.RandomState(0)
+    draw = lambda *shape: 0.3 * rng.randn(*shape).astype("float32")
+    places = [1] * len(kernel)
+    weights = {"v": draw(24, 3, *places), "w": draw(24, channels, *kernel), "b": draw(channels),
+               "u": draw(16, channels, *places)}
+    nodes = [node("Conv", ["x", "v"], ["c"]),
+             node("ConvTranspose", ["c", "w", "b"], ["y0"], strides=kernel, kernel_shape=kernel),
+             node("Conv", ["y0", "u"], ["y1"]), node("Relu", ["y0"], ["y2"])]
+    check(nodes, {"x": draw(2, 3, *size)}, weights)
+    alone = node("ConvTranspose", ["x", "w", "b"], ["y"], strides=kernel)
+    check(alone, {"x": draw(2, 24, *size)}, weights)

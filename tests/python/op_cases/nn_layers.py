@@ -167,6 +167,13 @@ CASES = [
     _deconv([rand((1, 3, 4, 4), -1, 1), rand((3, 2, 3, 3), -1, 1)], kernel=(3, 3), num_filter=2, stride=(2, 2), pad=(1, 1), adj=(1, 0),
             target_shape=(0, 0)),     # as in symbol files of old versions
     _deconv([rand((1, 2, 2, 3, 2), -1, 1), rand((2, 1, 2, 2, 2), -1, 1)], kernel=(2, 2, 2), num_filter=1, dilate=(1, 2, 1)),
+    # windows that lie apart, in both layouts
+    _deconv([rand((2, 3, 3, 4), -1, 1), rand((3, 2, 2, 3), -1, 1), rand((2,), -1, 1)],
+            kernel=(2, 3), num_filter=2, stride=(2, 3), no_bias=False),
+    _conv([rand((2, 3, 6, 8), -1, 1), rand((5, 3, 3, 2), -1, 1), rand((5,), -1, 1)],
+          kernel=(3, 2), num_filter=5, stride=(3, 2)),
+    _conv([rand((2, 6, 4, 4), -1, 1), rand((5, 3, 2, 4), -1, 1), rand((5,), -1, 1)],
+          kernel=(3, 2), num_filter=5, stride=(3, 2), layout="NHWC"),
     dict(_pool(kernel=(3, 2), stride=(2, 2), pad=(1, 0)), empty=[(0, 3, 6, 5)],
          bad=[{"attrs": {}}, {"attrs": {"kernel": (7, 2)}}, {"attrs": {"kernel": (2, 2), "pad": (2, 0)}}, {"attrs": {"kernel": (2,)}},
               {"attrs": {"kernel": (2, 2), "stride": (0, 1)}}, {"attrs": {"kernel": (2, 2), "pool_type": "lp"}}]),

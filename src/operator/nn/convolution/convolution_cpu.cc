@@ -7,6 +7,7 @@
 #include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/convolution/apart_windows.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/convolution/depthwise_planes.h"
 #include "operator/nn/cpu_gemm/packed.h"
@@ -218,6 +219,7 @@ void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
 }
 
 bool TryHook(KernelArgs& args, const ConvCall& call) {
+  if (ApartWindows(args, call)) return true;
   if (FewChannels(call)) return DataOfFewChannels(args, call), true;
   if (DepthwisePlanes(args, call) || NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
   auto hook = ActiveHooks().convolution;
