@@ -88,9 +88,9 @@ std::unique_ptr<Handle> Make(const char* json, const Parameters& parameters, int
   const int size = parameters.size;
   MXNET_CHECK_KIND(size >= 0 && (parameters.bytes || size == 0), Value) << "[predictor] got " << size << " bytes of parameters";
   if (parameters.file)
-    request.shared_params = ParametersInFile(parameters.file);
+    request.params = ParametersInFile(parameters.file);
   else
-    request.params = ParametersOfFile(parameters.bytes, static_cast<size_t>(size));
+    request.params = ParametersOfBytes(parameters.bytes, static_cast<size_t>(size));
   return std::make_unique<Handle>(MakeFor(request.shapes, [&] { return std::make_unique<Predictor>(request); }));
 }
 
@@ -194,7 +194,7 @@ int MXPredGetOutputType(PredictorHandle handle, uint32_t out_index, int* out_dty
 // `size` counts elements of the input's own dtype, whatever the pointer's type says.
 int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, uint32_t size) {
   API_BEGIN();
-  NDArray input = AsPredictor(handle)->Input(Text(key, "an input's name"));
+  NDArray input = AsPredictor(handle)->InputToWrite(Text(key, "an input's name"));
   MXNET_CHECK_KIND(input.shape().Size() == static_cast<int64_t>(size), Value)
       << "[predictor] got " << size << " elements for input " << key << " of shape " << input.shape();
   Need(size, data, "elements");

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <sstream>
+#include <unordered_map>
 
 #include "base/logging.h"
 #include "base/threads/fork_guard.h"
@@ -126,6 +127,55 @@ std::string StateOfFile(const std::string& path, bool* empty) {
   return text.str();
 }
 
+/* Parameters that predictors read from memory, while they live: another one of the same model takes
+ * the arrays that are equal to its own. Nobody writes them. */
+class LoadedParameters {
+ public:
+  std::shared_ptr<const Predictor::Arrays> Load(const void* bytes, size_t size) {
+    const std::vector<std::shared_ptr<const Predictor::Arrays>> others = Others();
+    std::unordered_multimap<size_t, NDArray> there;  // by type
+    for (const auto& arrays : others)
+      for (const auto& kv : *arrays)
+        if (!kv.second.is_sparse() && kv.second.type().Bytes() >= kLeastShared) there.emplace(HashOf(kv.second.type()), kv.second);
+    std::vector<NDArray> arrays;
+    std::vector<std::string> names;
+    LoadNDArrays(bytes, size, &arrays, &names, [&there](const TensorType& type, const char* values) {
+      const auto range = there.equal_range(HashOf(type));
+      for (auto it = range.first; it != range.second; ++it)
+        if (it->second.shape() == type.shape && it->second.dtype() == type.dtype &&
+            std::memcmp(it->second.data().dptr, values, type.Bytes()) == 0)
+          return it->second;
+      return NDArray();
+    });
+    auto made = std::make_shared<const Predictor::Arrays>(ByName(arrays, names));
+    std::lock_guard<ForkMutex> lock(mutex_);
+    loaded_.push_back(made);
+    return made;
+  }
+
+ private:
+  static constexpr size_t kLeastShared = 1 << 12;  // bytes
+  static size_t HashOf(const TensorType& type) {
+    size_t hash = static_cast<size_t>(type.dtype);
+    for (int64_t d : type.shape) hash = hash * 1000003 + static_cast<size_t>(d);
+    return hash;
+  }
+  std::vector<std::shared_ptr<const Predictor::Arrays>> Others() {
+    std::vector<std::shared_ptr<const Predictor::Arrays>> others;
+    std::lock_guard<ForkMutex> lock(mutex_);
+    for (size_t i = loaded_.size(); i-- > 0;) {
+      if (auto arrays = loaded_[i].lock())
+        others.push_back(std::move(arrays));
+      else
+        loaded_.erase(loaded_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return others;
+  }
+  ForkMutex mutex_{ForkLevel::kOperator};
+  std::vector<std::weak_ptr<const Predictor::Arrays>> loaded_;
+};
+LoadedParameters* const g_loaded = new LoadedParameters();
+
 struct OpenFiles {
   ForkMutex mutex{ForkLevel::kOperator};
   std::map<std::string, std::weak_ptr<const Predictor::Arrays>> params;  // by the state of the file
@@ -134,12 +184,8 @@ OpenFiles* const g_files = new OpenFiles();
 
 }  // namespace
 
-Predictor::Arrays ParametersOfFile(const void* bytes, size_t size) {
-  if (size == 0) return {};
-  std::vector<NDArray> arrays;
-  std::vector<std::string> names;
-  LoadNDArrays(bytes, size, &arrays, &names);
-  return ByName(arrays, names);
+std::shared_ptr<const Predictor::Arrays> ParametersOfBytes(const void* bytes, size_t size) {
+  return size == 0 ? std::make_shared<const Predictor::Arrays>() : g_loaded->Load(bytes, size);
 }
 
 std::shared_ptr<const Predictor::Arrays> ParametersInFile(const std::string& path) {
@@ -163,10 +209,10 @@ Predictor::Predictor(const Request& request)
       ctx_(request.ctx),
       shapes_(KnownShapes(symbol_, request.shapes)),
       dtypes_(request.dtypes),
-      shared_params_(request.shared_params) {
-  const Arrays& params = shared_params_ ? *shared_params_ : request.params;
-  CheckParameters(symbol_, shapes_, request.symbol, params);
-  Bind(params, nullptr);
+      shared_params_(request.params) {
+  CheckParameters(symbol_, shapes_, request.symbol, *shared_params_);
+  Bind(*shared_params_, nullptr);
+  if (ctx_.is_gpu()) shared_params_.reset();  // it has copies there
 }
 
 std::unique_ptr<Predictor> Predictor::ForThread() const {
@@ -201,6 +247,23 @@ const NDArray& Predictor::Input(const std::string& name) const {
   const auto it = arguments_.find(name);
   MXNET_CHECK_KIND(it != arguments_.end(), Value) << "[predictor] the graph has no input " << name;
   return it->second;
+}
+
+const NDArray& Predictor::InputToWrite(const std::string& name) {
+  const NDArray& input = Input(name);
+  const auto shared = shared_params_ ? shared_params_->find(name) : Arrays::const_iterator();
+  if (!shared_params_ || shared == shared_params_->end() || shared->second.chunk() != input.chunk()) return input;
+  std::vector<NDArray> args = executor_->args;
+  const auto names = executor_->ArgNames();
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto v = shared_params_->find(names[i]);
+    if (v == shared_params_->end() || v->second.chunk() != args[i].chunk()) continue;
+    args[i] = args[i].Copy(ctx_);
+    arguments_[names[i]] = args[i];
+  }
+  executor_ = Executor::Bind(symbol_, ctx_, {}, args, {}, {}, executor_->aux);
+  shared_params_.reset();
+  return Input(name);
 }
 
 const NDArray& Predictor::Output(uint32_t index) const {

@@ -27,8 +27,7 @@ class Predictor {
     Context ctx;
     Shapes shapes;  // of inputs; a name that the graph does not have is ignored with a warning
     std::map<std::string, int> dtypes;
-    Arrays params;                                // they keep their memory where context and dtype allow
-    std::shared_ptr<const Arrays> shared_params;  // in their place, where set
+    std::shared_ptr<const Arrays> params;  // they keep their memory where context and dtype allow; others may have them, too
   };
   /* Throws Error(kValue) where inputs and parameters together lack more than labels. */
   explicit Predictor(const Request& request);
@@ -42,6 +41,9 @@ class Predictor {
 
   /* Throws Error(kValue) when the graph has no argument of that name. */
   const NDArray& Input(const std::string& name) const;
+  /* The same, to be written. A parameter that other predictors have as well is copied first, and so
+   * are the others. */
+  const NDArray& InputToWrite(const std::string& name);
   /* Throws Error(kIndex). */
   const NDArray& Output(uint32_t index) const;
   Executor* executor() const { return executor_.get(); }
@@ -59,12 +61,13 @@ class Predictor {
   std::map<std::string, int> dtypes_;
   std::shared_ptr<Executor> executor_;
   Arrays arguments_;
-  std::shared_ptr<const Arrays> shared_params_;  // others that read the file find them
+  std::shared_ptr<const Arrays> shared_params_;  // others of the model find them; null: the arguments are its own
   std::set<std::string> zeros_;                  // arguments that neither caller nor parameters gave (labels)
 };
 
-/* The parameters of a file that saved a model: it names arrays "arg:NAME" and "aux:NAME". */
-Predictor::Arrays ParametersOfFile(const void* bytes, size_t size);
+/* The parameters of a file that saved a model, which names arrays "arg:NAME" and "aux:NAME".
+ * Predictors of equal arrays share them. */
+std::shared_ptr<const Predictor::Arrays> ParametersOfBytes(const void* bytes, size_t size);
 /* The same of a file by its path, which is to stay as it is: arrays are read when they are needed,
  * and predictors of one file share them. */
 std::shared_ptr<const Predictor::Arrays> ParametersInFile(const std::string& path);

@@ -18,7 +18,7 @@ using namespace container;  // NOLINT
 
 constexpr uint64_t kListMagic = 0x112;
 
-NDArray ReadDense(Reader* r, const Shape& shape) {
+NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
   const int32_t dev_type = r->Read<int32_t>("context");
   const int32_t dev_id = r->Read<int32_t>("context");
   (void)dev_id;  // arrays of other devices are loaded on the CPU: the machine that reads need not have them
@@ -28,12 +28,16 @@ NDArray ReadDense(Reader* r, const Shape& shape) {
   const size_t bytes = CheckedBytes(r, shape, dtype);
   const char* const values = r->Bytes(bytes, "array values");
   if (r->file() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(values, bytes, r->file(), r->file().get()));
+  if (known) {
+    const NDArray there = (*known)({shape, dtype}, values);
+    if (!there.is_none()) return there;
+  }
   NDArray a(shape, Context::CPU(), dtype);
   a.SyncCopyFromCPU(values, bytes);
   return a;
 }
 
-NDArray ReadOne(Reader* r) {
+NDArray ReadOne(Reader* r, const KnownArray* known = nullptr) {
   const uint32_t magic = r->Read<uint32_t>("array magic");
   if (magic == kMagicV2 || magic == kMagicV3) {
     const int32_t stype = r->Read<int32_t>("storage type");
@@ -41,17 +45,17 @@ NDArray ReadOne(Reader* r) {
     if (stype != 0) r->Fail("storage type " + std::to_string(stype) + "; accepted: 0 dense, 1 row_sparse, 2 csr");
     const Shape shape = ReadShape(r, "shape");
     if (shape.ndim() < 0 || (magic == kMagicV2 && shape.ndim() == 0)) return NDArray();
-    return ReadDense(r, shape);
+    return ReadDense(r, shape, known);
   }
   if (magic == kMagicV1) {
     const Shape shape = ReadShape(r, "shape");
-    return shape.ndim() <= 0 ? NDArray() : ReadDense(r, shape);
+    return shape.ndim() <= 0 ? NDArray() : ReadDense(r, shape, known);
   }
   // the oldest layout: the word is the number of dimensions
   if (magic > kMaxNdim) r->Fail("array magic " + std::to_string(magic) + " is unknown");
   Shape shape(static_cast<int>(magic));
   for (uint32_t i = 0; i < magic; ++i) shape[i] = r->Read<uint32_t>("shape");
-  return magic == 0 ? NDArray() : ReadDense(r, shape);
+  return magic == 0 ? NDArray() : ReadDense(r, shape, known);
 }
 
 void AppendArray(std::string* out, const NDArray& a, bool numpy_shapes) {
@@ -112,7 +116,7 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   file.Commit();
 }
 
-static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray* known = nullptr) {
   Reader& r = reader;
   const uint64_t magic = r.Read<uint64_t>("list magic");
   if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
@@ -121,7 +125,7 @@ static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<st
   if (count > r.left() / 4) r.Fail("array count " + std::to_string(count) + " is larger than the data could hold");
   arrays->clear();
   names->clear();
-  for (uint64_t i = 0; i < count; ++i) arrays->push_back(ReadOne(&r));
+  for (uint64_t i = 0; i < count; ++i) arrays->push_back(ReadOne(&r, known));
   const uint64_t num_names = r.Read<uint64_t>("name count");
   if (num_names != 0 && num_names != count)
     r.Fail("name count is " + std::to_string(num_names) + "; accepted: 0 or " + std::to_string(count));
@@ -134,6 +138,10 @@ static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<st
 
 MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   ReadList(Reader(buffer, size), arrays, names);
+}
+
+void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray& known) {
+  ReadList(Reader(buffer, size), arrays, names, &known);
 }
 
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
