@@ -24,16 +24,18 @@ class ConvertedCall {
     for (size_t i = 0; i < outputs.size(); ++i) req.push_back(Requested(i));
   }
 
-  /* `shapes_only`: the copies have no values. */
-  void MakeInputsDense(bool shapes_only) {
+  /* `shapes_only`: the copies have no values. Nor have those that the operator reads for their shape
+   * alone. */
+  void MakeInputsDense(const Attrs& attrs, bool shapes_only) {
     for (size_t i = 0; i < in.size(); ++i) {
       if (!in[i]->is_sparse()) continue;
+      const bool values = !shapes_only && !attrs.ReadsOnlyShape(static_cast<int>(i));
       for (size_t k = 0; k < i && in[i] == inputs_[i]; ++k)
-        if (inputs_[k]->chunk() == inputs_[i]->chunk()) in[i] = in[k];
+        if (inputs_[k]->chunk() == inputs_[i]->chunk() && !(values && attrs.ReadsOnlyShape(static_cast<int>(k)))) in[i] = in[k];
       if (in[i] != inputs_[i]) continue;
       made_.emplace_back(inputs_[i]->shape(), inputs_[i]->ctx(), inputs_[i]->dtype(), true);
       in[i] = &made_.back();
-      if (!shapes_only) CopyFromTo(*inputs_[i], *in[i]);
+      if (values) CopyFromTo(*inputs_[i], *in[i]);
     }
   }
 
@@ -96,7 +98,7 @@ bool ExecuteSparse(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, c
     ExecuteKernel(way == StorageWay::kForm ? AttrsOfForm(attrs) : attrs, call.in, call.out, &call.req, ctx, is_train, shapes_only, read);
   } else {
     NoteFallback(*attrs, in, wishes);
-    call.MakeInputsDense(shapes_only);
+    call.MakeInputsDense(*attrs, shapes_only);
     Execute(attrs, call.in, call.out, &call.req, &ctx, is_train, shapes_only, read);
   }
   if (!shapes_only) call.Deliver(way == StorageWay::kFallback ? attrs->op->MutateInputs(*attrs) : std::vector<int>());

@@ -206,7 +206,15 @@ AttrsPtr AttrsOfDense(const Attrs& attrs) {
 
 void ComputeOnHost(KernelArgs& args) { OnHost(args, *args.attrs->op->cpu_kernel); }
 
+/* Not where sparse arrays are looked at for their shapes alone. */
+static bool CopiesDense(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
+  bool copies = std::any_of(out.begin(), out.end(), IsSparse);
+  for (size_t i = 0; i < in.size(); ++i) copies = copies || (IsSparse(in[i]) && !attrs.ReadsOnlyShape(static_cast<int>(i)));
+  return copies;
+}
+
 void NoteFallback(const Attrs& attrs, const StorageTypes& in, const StorageTypes& out) {
+  if (!CopiesDense(attrs, in, out)) return;
   g_fallbacks.fetch_add(1, std::memory_order_relaxed);
   if (profiler::Active() != 0) profiler::Mark("storage_fallback", attrs.op->name, "process");
   if (!Env::Get().storage_fallback_log_verbose) return;

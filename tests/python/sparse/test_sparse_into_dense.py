@@ -84,3 +84,32 @@ def test_dense_gradient_of_sparse_data_whose_memory_the_result_takes(function, s
         arrays = {"x": mx.nd.array(data).tostype(storage), "y": mx.nd.array(weight), "z": mx.nd.zeros(X.shape)}
         grads.append(forward_and_backward(symbol, arrays, ["x"]).grad_dict["x"].asnumpy())
     np.testing.assert_allclose(grads[1], grads[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_gradients_that_read_a_shape(name, stype, tmp_path):
+    """What a gradient reads for its shape alone is not copied, bound and recorded."""
+    function = {"axis": 1} if stype == "csr" else {}
+    grads = []
+    for storage in ("default", stype):
+        data, gradient = mx.nd.array(X).tostype(storage), mx.nd.zeros(X.shape)
+        symbol = getattr(mx.sym, name)(x, **function)
+        executor = symbol.bind(mx.cpu(), {"x": data}, {"x": gradient}, "write")
+        heads = mx.nd.array(np.arange(1, 5 if stype == "csr" else 2))
+
+        def bound():
+            executor.forward(is_train=True)
+            executor.backward([heads])
+
+        def recorded():
+            data.attach_grad(stype="default")
+            with mx.autograd.record():
+                result = getattr(mx.nd, name)(data, **function)
+            result.backward(heads)
+
+        for call in (bound, recorded):
+            fallbacks = count_fallbacks(call, tmp_path)
+            assert stype == "row_sparse" or fallbacks == [], call
+        grads.append((gradient.asnumpy(), data.grad.asnumpy()))
+    np.testing.assert_array_equal(grads[0], grads[1])
