@@ -22,9 +22,9 @@ class StorageChooser {
     return any;
   }
 
-  /* What its variable is for the gradient of an output. */
-  void AddHeads(const std::vector<NodePtr>& heads) {
-    bool infers = false;
+  /* What its variable is for the gradient of an output. `infer`: where no operator does, too. */
+  void AddHeads(const std::vector<NodePtr>& heads, bool infer) {
+    bool infers = infer;
     DFSVisit(Heads(), [&](const NodePtr& n) { infers = infers || (!n->is_variable() && n->op()->trait<InfersStorage>()); });
     for (size_t i = 0; infers && i < heads.size(); ++i) heads_.emplace(heads[i].get(), g_->outputs[i]);
   }
@@ -137,10 +137,11 @@ class StorageChooser {
 
 }  // namespace
 
-bool ChooseStorages(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, const std::vector<NodePtr>& heads, bool quiet) {
+bool ChooseStorages(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, const std::vector<NodePtr>& heads, bool in_any_case,
+                    bool quiet) {
   StorageChooser chooser(g, variables, grads, quiet);
   if (!chooser.AnySparse()) return false;
-  chooser.AddHeads(heads);
+  chooser.AddHeads(heads, in_any_case);
   chooser.Run();
   return true;
 }
