@@ -24,8 +24,8 @@ class ConvertedCall {
     for (size_t i = 0; i < outputs.size(); ++i) req.push_back(Requested(i));
   }
 
-  /* `shapes_only`: the copies have no values. Nor have those that the operator reads for their shape
-   * alone. */
+  /* `shapes_only`: the copies have no values. Nor have those that the operator reads for their
+   * shape alone. */
   void MakeInputsDense(const Attrs& attrs, bool shapes_only) {
     for (size_t i = 0; i < in.size(); ++i) {
       if (!in[i]->is_sparse()) continue;
