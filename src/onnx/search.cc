@@ -9,6 +9,8 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
+constexpr int64_t kMostSteps = int64_t{1} << 20, kMostBeams = 1 << 12;
+
 /* Reads attributes and inputs of one node. */
 class Reader {
  public:
@@ -22,7 +24,7 @@ class Reader {
     s.eos = static_cast<int32_t>(call_.Attr("eos_token_id", int64_t{-1}));
     s.pad = static_cast<int32_t>(call_.Attr("pad_token_id", int64_t{-1}));
     s.ngram = call_.Attr("no_repeat_ngram_size", int64_t{0});
-    s.max_length = call_.Int(1);
+    s.max_length = AtMost(call_.Int(1), "max_length", kMostSteps);
     s.min_length = call_.has(2) ? call_.Int(2) : 0;
     const int after = beams_ ? 6 : 3;  // where inputs of all searches go on
     if (beams_) ReadBeams(&s);
@@ -40,7 +42,7 @@ class Reader {
  private:
   void ReadBeams(SearchSettings* s) const {
     s->early_stopping = call_.Attr("early_stopping", int64_t{0}) != 0;
-    s->beams = Number(3, "num_beams", 1, 1);
+    s->beams = AtMost(Number(3, "num_beams", 1, 1), "num_beams", kMostBeams);
     s->returned = Number(4, "num_return_sequences", 1, 1);
     s->length_penalty = call_.has(5) ? static_cast<float>(call_.Float(5)) : 1.0f;
     if (s->returned > s->beams)
@@ -82,6 +84,11 @@ class Reader {
   int64_t Drawn() const {
     const Value v = call_.Op("_random_uniform", {}, {{"shape", "(1,)"}, {"dtype", "float64"}});
     return static_cast<int64_t>(std::ldexp(FloatsIn(v.array)[0], 31));
+  }
+  /* A search that memory or patience does not suffice for is a mistake. */
+  int64_t AtMost(int64_t number, const char* name, int64_t most) const {
+    if (number > most) call_.Refuse(std::string(name) + " is " + Text(number) + "; accepted: up to " + Text(most));
+    return number;
   }
   int64_t Number(int input, const char* name, int64_t otherwise, int64_t least) const {
     if (!call_.has(input)) return otherwise;

@@ -119,6 +119,8 @@ def test_tokens_that_are_present_are_drawn_less():
     ({"num_beams": 0}, {}, "num_beams is 0; accepted: from 1 on"),
     ({"num_return_sequences": 4}, {}, "num_return_sequences is 4; accepted: up to num_beams, 3"),
     ({"max_length": 4}, {}, "max_length is 4; accepted: above the length"),
+    ({"max_length": 2**31 - 1}, {}, "max_length is 2147483647; accepted: up to 1048576"),
+    ({"num_beams": 2**31 - 1}, {}, "num_beams is 2147483647; accepted: up to 4096"),
     ({"repetition_penalty": 0.0}, {}, "repetition_penalty is 0; accepted: above 0"),
     ({"vocab_mask": [1, 0]}, {}, "vocab_mask has 2 numbers; accepted: 17"),
     ({"prefix_vocab_mask": [[1] * 17]}, {}, "prefix_vocab_mask has 17 numbers; accepted: 34"),
