@@ -378,6 +378,7 @@ void Profiles(const std::string& path) {
   CHECK(file != nullptr);
   std::fclose(file);
   CHECK(SetMemoryTotals([] { return MemoryTotals{64, 128}; }));
+  CHECK(SetMachineRates([] { return MachineRates{100, 200, 400, 20}; }));
 }
 
 struct Heap : StorageBackend {
