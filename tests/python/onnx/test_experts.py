@@ -1,5 +1,5 @@
-"""Mixtures of experts compute the experts that the router chose, and no others: `_expert_dense`, and
-`_expert_block_dense` of packed weights. Answers are those of NumPy."""
+"""Mixtures of experts compute the experts that the router chose, and no others: `_expert_dense`,
+and `_expert_block_dense` of packed weights. Answers are those of NumPy."""
 import numpy as np
 import pytest
 
