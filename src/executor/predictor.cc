@@ -133,14 +133,14 @@ class LoadedParameters {
  public:
   std::shared_ptr<const Predictor::Arrays> Load(const void* bytes, size_t size) {
     const std::vector<std::shared_ptr<const Predictor::Arrays>> others = Others();
-    std::unordered_multimap<size_t, NDArray> there;  // by type
+    std::unordered_multimap<size_t, NDArray> there;  // by bytes
     for (const auto& arrays : others)
       for (const auto& kv : *arrays)
-        if (!kv.second.is_sparse() && kv.second.type().Bytes() >= kLeastShared) there.emplace(HashOf(kv.second.type()), kv.second);
+        if (!kv.second.is_sparse() && kv.second.type().Bytes() >= kLeastShared) there.emplace(kv.second.type().Bytes(), kv.second);
     std::vector<NDArray> arrays;
     std::vector<std::string> names;
     LoadNDArrays(bytes, size, &arrays, &names, [&there](const TensorType& type, const char* values) {
-      const auto range = there.equal_range(HashOf(type));
+      const auto range = there.equal_range(type.Bytes());
       for (auto it = range.first; it != range.second; ++it)
         if (it->second.shape() == type.shape && it->second.dtype() == type.dtype &&
             std::memcmp(it->second.data().dptr, values, type.Bytes()) == 0)
@@ -155,11 +155,6 @@ class LoadedParameters {
 
  private:
   static constexpr size_t kLeastShared = 1 << 12;  // bytes
-  static size_t HashOf(const TensorType& type) {
-    size_t hash = static_cast<size_t>(type.dtype);
-    for (int64_t d : type.shape) hash = hash * 1000003 + static_cast<size_t>(d);
-    return hash;
-  }
   std::vector<std::shared_ptr<const Predictor::Arrays>> Others() {
     std::vector<std::shared_ptr<const Predictor::Arrays>> others;
     std::lock_guard<ForkMutex> lock(mutex_);
@@ -251,13 +246,15 @@ const NDArray& Predictor::Input(const std::string& name) const {
 
 const NDArray& Predictor::InputToWrite(const std::string& name) {
   const NDArray& input = Input(name);
-  const auto shared = shared_params_ ? shared_params_->find(name) : Arrays::const_iterator();
-  if (!shared_params_ || shared == shared_params_->end() || shared->second.chunk() != input.chunk()) return input;
+  const auto is_shared = [&](const std::string& argument, const NDArray& array) {
+    const auto v = shared_params_->find(argument);
+    return v != shared_params_->end() && v->second.chunk() == array.chunk();
+  };
+  if (!shared_params_ || !is_shared(name, input)) return input;
   std::vector<NDArray> args = executor_->args;
   const auto names = executor_->ArgNames();
   for (size_t i = 0; i < args.size(); ++i) {
-    const auto v = shared_params_->find(names[i]);
-    if (v == shared_params_->end() || v->second.chunk() != args[i].chunk()) continue;
+    if (!is_shared(names[i], args[i])) continue;
     args[i] = args[i].Copy(ctx_);
     arguments_[names[i]] = args[i];
   }
