@@ -34,13 +34,19 @@ struct Routes {
   int64_t count = 0, k = 0;  // experts there are, and of each token
 };
 
+int64_t ExpertsOfToken(const Call& c, int64_t experts) {
+  const int64_t k = c.Attr("k", int64_t{1});
+  if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
+  return k;
+}
+
 /* `weights`: shares of all experts; none: they follow from the router's scores. `of_chosen`: by a
  * softmax of these alone. */
 Routes Route(const Call& c, const Value& router, const Value& weights, bool of_chosen) {
   Routes routes;
-  const int64_t k = routes.k = c.Attr("k", int64_t{1}), tokens = router.shape()[0];
+  const int64_t tokens = router.shape()[0];
   routes.count = router.shape()[1];
-  if (k < 1 || k > routes.count) c.Refuse("attribute k is " + Text(k) + " for " + Text(routes.count) + " experts");
+  const int64_t k = routes.k = ExpertsOfToken(c, routes.count);
   const bool normalize = c.Attr("normalize_routing_weights", int64_t{0}) != 0;
   const std::vector<Value> best = c.Ops("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "both"}, {"dtype", "int32"}});
   const auto soft = [&](const Value& x) { return c.Op("softmax", {x}, {{"axis", "-1"}}); };
@@ -86,25 +92,31 @@ Value Activate(const Call& c, const Gate& g, const Value& first, const Value& th
   return line.kind == Value::kNone ? y : Mul(c, y, line);
 }
 
+/* Data as (tokens, numbers), as many tokens as there are shares for. */
+Value Tokens(const Call& c, const Value& shares) {
+  const Value& x = c.in(0);
+  const int64_t size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1);
+  if (size < 1 || tokens < 1 || shares.shape()[0] != tokens)
+    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
+  return c.Reshape(x, Shape{tokens, size});
+}
+
 /* What the chosen experts give, by their shares. `layer`: product 1, 2 or 3 of the experts with
  * rows of data, as many of them for each row as are left; none where there is no third one. */
 void Mix(Call& c, const Routes& routes, const std::function<Value(int, const Value&)>& layer) {
   const Value& x = c.in(0);
   CheckRank(c, 0, 2, 3);
   const Gate gate = ReadGate(c);
-  const int64_t size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1), k = routes.k;
-  if (size < 1 || tokens < 1 || routes.shares.shape()[0] != tokens)
-    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
-  const Value data = c.Reshape(x, Shape{tokens, size});
+  const Value data = Tokens(c, routes.shares);
   const Value made = layer(2, Activate(c, gate, layer(1, data), layer(3, data)));
-  c.Out(c.Reshape(Sum(c, Mul(c, c.Reshape(made, Shape{tokens, k, size}), routes.shares), {1}, false), x.shape()));
+  c.Out(
+      c.Reshape(Sum(c, Mul(c, c.Reshape(made, Shape{data.shape()[0], routes.k, data.shape()[1]}), routes.shares), {1}, false), x.shape()));
 }
 
 /* Shares of all experts in each token, (tokens, experts): 0 for those that are not among the k
  * best. */
 Value SharesOfAll(const Call& c, const Value& router) {
-  const int64_t k = c.Attr("k", int64_t{1}), experts = router.shape()[1];
-  if (k < 1 || k > experts) c.Refuse("attribute k is " + Text(k) + " for " + Text(experts) + " experts");
+  const int64_t k = ExpertsOfToken(c, router.shape()[1]);
   const bool normalize = c.Attr("normalize_routing_weights", int64_t{0}) != 0;
   const Value chosen = c.Op("topk", {router}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "mask"}, {"dtype", DTypeName(router.dtype())}});
   const auto soft = [&](const Value& x) { return c.Op("softmax", {x}, {{"axis", "-1"}}); };
@@ -114,17 +126,14 @@ Value SharesOfAll(const Call& c, const Value& router) {
 }
 
 /* What all experts give, by their shares. `layer`: product 1, 2 or 3 of an expert with data; none
- * where there is no third one. All compute all tokens, which suits GPUs:
- * _expert_dense has no kernel there. */
+ * where there is no third one. All compute all tokens: _expert_dense has no kernel for GPUs. */
 void MixAll(Call& c, const std::function<Value(int, int64_t, const Value&)>& layer) {
   const Value& x = c.in(0);
   CheckRank(c, 0, 2, 3);
   const Gate gate = ReadGate(c);
   const Value shares = SharesOfAll(c, c.in(1));
-  const int64_t experts = shares.shape()[1], size = x.shape()[x.ndim() - 1], tokens = x.shape().Prod(0, x.ndim() - 1);
-  if (size < 1 || tokens < 1 || shares.shape()[0] != tokens)
-    c.Refuse("data has shape " + Text(x.shape()) + ", router_probs " + Text(c.in(1).shape()));
-  const Value data = c.Reshape(x, Shape{tokens, size});
+  const int64_t experts = shares.shape()[1];
+  const Value data = Tokens(c, shares);
   Value sum;
   for (int64_t e = 0; e < experts; ++e) {
     const Value made = layer(2, e, Activate(c, gate, layer(1, e, data), layer(3, e, data)));

@@ -73,20 +73,13 @@ void Forward(KernelArgs& args) {
   const BlockRows all{
       weight.data<uint8_t>(), args.in[kScale].data<float>(), p.with_shift ? args.in[kShift].data<float>() : nullptr, blocks, bytes, p.bits};
   const ExpertRows rows(args, args.in[kExperts], args.in[kData].shape[0], weight.shape[0]);
-  float *const out = args.out[0].data<float>(), *const x = nn::Workspace<float>(args, rows.size() * k),
-               *const y = nn::Workspace<float>(args, rows.size() * n);
-  rows.ForEach([&](int64_t e, const std::vector<int64_t>& mine) {
-    const bool one = mine.size() == 1;  // stays where it is
-    std::vector<int64_t> from;
-    for (const int64_t row : mine) from.push_back(rows.DataRow(row));
-    if (!one) GatherRows(data, from, k, x);
+  rows.Multiply(args, data, k, n, args.out[0].data<float>(), [&](int64_t e, int64_t count, const float* x, float* y) {
     BlockJob job;
     job.weight = all.From(e * n);
-    job.rows = static_cast<int64_t>(mine.size()), job.hidden = n;
-    job.x = one ? data + from[0] * k : x, job.bias = bias ? bias + e * n : nullptr, job.addend = nullptr;
-    job.out = one ? out + mine[0] * n : y, job.in_integers = p.in_integers;
+    job.rows = count, job.hidden = n;
+    job.x = x, job.bias = bias ? bias + e * n : nullptr, job.addend = nullptr;
+    job.out = y, job.in_integers = p.in_integers;
     MultiplyBlocks(args, job);
-    if (!one) ScatterRows(y, mine, n, out);
   });
 }
 

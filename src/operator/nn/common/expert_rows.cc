@@ -29,6 +29,13 @@ void ExpertRows::ForEach(const std::function<void(int64_t, const std::vector<int
   }
 }
 
+std::vector<int64_t> ExpertRows::DataRows(const std::vector<int64_t>& rows) const {
+  std::vector<int64_t> from;
+  from.reserve(rows.size());
+  for (const int64_t row : rows) from.push_back(row / per_);
+  return from;
+}
+
 template <typename T>
 void GatherRows(const T* from, const std::vector<int64_t>& rows, int64_t width, T* to) {
   for (size_t i = 0; i < rows.size(); ++i) std::copy_n(from + rows[i] * width, width, to + static_cast<int64_t>(i) * width);

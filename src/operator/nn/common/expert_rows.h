@@ -20,8 +20,12 @@ class ExpertRows {
   ExpertRows(KernelArgs& args, const TBlob& chosen, int64_t data_rows, int64_t experts);
   /* f(expert, its rows of the result, in rising order), for experts that have any. */
   void ForEach(const std::function<void(int64_t, const std::vector<int64_t>&)>& f) const;
-  /* The row of data that a row of the result is made of. */
-  int64_t DataRow(int64_t row) const { return row / per_; }
+  /* The rows of data that rows of the result are made of. */
+  std::vector<int64_t> DataRows(const std::vector<int64_t>& rows) const;
+  /* f(expert, count, x, y) for experts that have any rows: it makes `count` rows y, of n numbers,
+   * of as many rows x, of k numbers. They are those of `out` and of `data`. */
+  template <typename T, typename F>
+  void Multiply(KernelArgs& args, const T* data, int64_t k, int64_t n, T* out, const F& f) const;
   int64_t size() const { return static_cast<int64_t>(order_.size()); }
 
  private:
@@ -36,6 +40,20 @@ void GatherRows(const T* from, const std::vector<int64_t>& rows, int64_t width, 
 /* to[rows[i]] = from[i]. */
 template <typename T>
 void ScatterRows(const T* from, const std::vector<int64_t>& rows, int64_t width, T* to);
+
+template <typename T, typename F>
+void ExpertRows::Multiply(KernelArgs& args, const T* data, int64_t k, int64_t n, T* out, const F& f) const {
+  T *const x = static_cast<T*>(args.workspace(static_cast<size_t>(size() * k) * sizeof(T))), *const y = static_cast<T*>(args.workspace(
+                                                                                                 static_cast<size_t>(size() * n) *
+                                                                                                 sizeof(T)));
+  ForEach([&](int64_t e, const std::vector<int64_t>& mine) {
+    const std::vector<int64_t> from = DataRows(mine);
+    if (mine.size() == 1) return f(e, int64_t{1}, data + from[0] * k, out + mine[0] * n);  // stays where it is
+    GatherRows(data, from, k, x);
+    f(e, static_cast<int64_t>(mine.size()), static_cast<const T*>(x), y);
+    ScatterRows(y, mine, n, out);
+  });
+}
 
 /* Checks a list of experts (as many for each row of data), and gives the shape of the result. */
 Shape ExpertShape(const Attrs& attrs, const Shape& data, const Shape& chosen, int64_t columns);

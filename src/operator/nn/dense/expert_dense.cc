@@ -52,17 +52,9 @@ void Multiply(KernelArgs& a) {
   const int64_t n = weight.shape[1], k = weight.shape[2];
   const ExpertRows rows(a, a.in[kExperts], data.shape[0], weight.shape[0]);
   const T* const bias = a.in.size() > kBias ? a.in[kBias].data<T>() : nullptr;
-  T *const out = a.out[0].data<T>(), *const x = Workspace<T>(a, rows.size() * k), *const y = Workspace<T>(a, rows.size() * n);
-  rows.ForEach([&](int64_t e, const std::vector<int64_t>& mine) {
-    const int64_t count = static_cast<int64_t>(mine.size());
-    const bool one = count == 1;  // stays where it is
-    std::vector<int64_t> from;
-    for (const int64_t row : mine) from.push_back(rows.DataRow(row));
-    if (!one) GatherRows(data.data<T>(), from, k, x);
-    T* const to = one ? out + mine[0] * n : y;
-    for (int64_t i = 0; bias && i < count; ++i) std::copy_n(bias + e * n, n, to + i * n);
-    Gemm(false, true, count, n, k, one ? data.data<T>() + from[0] * k : x, weight.data<T>() + e * n * k, bias ? T(1) : T(0), to);
-    if (!one) ScatterRows(y, mine, n, out);
+  rows.Multiply(a, data.data<T>(), k, n, a.out[0].data<T>(), [&](int64_t e, int64_t count, const T* x, T* y) {
+    for (int64_t i = 0; bias && i < count; ++i) std::copy_n(bias + e * n, n, y + i * n);
+    Gemm(false, true, count, n, k, x, weight.data<T>() + e * n * k, bias ? T(1) : T(0), y);
   });
 }
 
@@ -83,8 +75,7 @@ void Gradients(KernelArgs& a) {
   T *const x = Workspace<T>(a, rows.size() * k), *const og = Workspace<T>(a, rows.size() * n);
   rows.ForEach([&](int64_t e, const std::vector<int64_t>& mine) {
     const int64_t count = static_cast<int64_t>(mine.size());
-    std::vector<int64_t> from;
-    for (const int64_t row : mine) from.push_back(rows.DataRow(row));
+    const std::vector<int64_t> from = rows.DataRows(mine);
     GatherRows(a.in[0].data<T>(), mine, n, og);
     if (grads[1]) {
       GatherRows(data.data<T>(), from, k, x);
@@ -132,7 +123,7 @@ MXNET_REGISTER_OP(_expert_dense)
     .describe(
         "Rows of data by dense layers that are chosen for each: the part of a mixture of experts that costs time.\n\n"
         "data has shape (rows, features), weight (experts, columns, features), bias (experts, columns). experts has shape (rows * per,): "
-        "row r of data meets the layers experts[r * per] to experts[r * per + per - 1]. Row i of the result, of shape (rows * per, "
+        "row r of data meets as many layers as `per` says, from experts[r * per] on. Row i of the result, of shape (rows * per, "
         "columns), is data[i / per] * weight[experts[i]]^T + bias[experts[i]]. float16, bfloat16, float32 and float64.")
     .set_param<ExpertDenseParam>()
     .set_inputs({"data", "experts", "weight", "bias"}, [](const Attrs& a) { return HasBias(a) ? 4 : 3; })
