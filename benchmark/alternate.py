@@ -15,8 +15,8 @@ import time
 # The contestant's side.
 
 # Seconds of calls that are not timed, at the beginning of each turn: the kernel lets the threads of
-# a process that was stopped share one processor for some 20 ms.
-SETTLE = 0.05
+# a process that was stopped share one processor for up to 100 ms.
+SETTLE = 0.1
 
 
 def answers():

@@ -90,22 +90,23 @@ inline void PrefetchElements(const I* index, const T* values, int64_t n) {
 /* Columns `at` to `at + B::kElements` of all rows. */
 template <typename T, typename B, bool kFar>
 void GatherBlock(const DotCall<T>& c, int64_t at) {
+  constexpr int64_t kRowBytes = B::kElements * static_cast<int64_t>(sizeof(T));
   const T *const dense = c.dense + at, *const values = c.values;
   const int64_t *const index = c.index, step = c.dense_step, total = c.indptr[c.end];
   for (int64_t r = c.begin; r < c.end; ++r) {
     B sum, other;
     int64_t n = c.indptr[r];
     const int64_t last = c.indptr[r + 1];
-    for (; n + 1 < last; n += 2) {
+    for (; n + 3 < last; n += 4) {  // asking for what comes costs as much as an element
       PrefetchElements(index, values, n);
-      if (kFar && n + kAhead + 1 < total) {
-        PrefetchRow(dense + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
-        PrefetchRow(dense + index[n + kAhead + 1] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
-      }
+      if (kFar && n + kAhead + 3 < total)
+        for (int64_t k = n + kAhead; k < n + kAhead + 4; ++k) PrefetchRow(dense + index[k] * step, kRowBytes);
       sum.AddProduct(values[n], dense + index[n] * step);
       other.AddProduct(values[n + 1], dense + index[n + 1] * step);
+      sum.AddProduct(values[n + 2], dense + index[n + 2] * step);
+      other.AddProduct(values[n + 3], dense + index[n + 3] * step);
     }
-    if (n < last) sum.AddProduct(values[n], dense + index[n] * step);
+    for (; n < last; ++n) sum.AddProduct(values[n], dense + index[n] * step);
     sum.Add(other);
     sum.Store(c.out + r * c.out_step + at);
   }
@@ -277,6 +278,7 @@ struct Range {
 
 template <typename T, typename B, bool kFar>
 void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
+  constexpr int64_t kRowBytes = B::kElements * static_cast<int64_t>(sizeof(T));
   T* const out = c.out + at;
   const T* const values = c.values;
   const int64_t *const index = c.index, step = c.out_step, total = c.indptr[c.end];
@@ -285,12 +287,14 @@ void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
     row.Load(c.dense + r * c.dense_step + at);
     int64_t n = c.indptr[r], last = c.indptr[r + 1];
     range.Clip(index, &n, &last);
-    for (; n < last; ++n) {
-      if (range.Skips(index[n])) continue;
+    for (; range.sorted && n + 3 < last; n += 4) {
       PrefetchElements(index, values, n);
-      if (kFar && n + kAhead < total) PrefetchRow(out + index[n + kAhead] * step, B::kElements * static_cast<int64_t>(sizeof(T)));
-      row.AddTo(values[n], out + index[n] * step);
+      if (kFar && n + kAhead + 3 < total)
+        for (int64_t k = n + kAhead; k < n + kAhead + 4; ++k) PrefetchRow(out + index[k] * step, kRowBytes);
+      for (int64_t k = n; k < n + 4; ++k) row.AddTo(values[k], out + index[k] * step);
     }
+    for (; n < last; ++n)
+      if (!range.Skips(index[n])) row.AddTo(values[n], out + index[n] * step);
   }
 }
 

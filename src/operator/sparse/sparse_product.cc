@@ -61,7 +61,11 @@ void Transpose(const T* from, int64_t rows, int64_t columns, T* to) {
   });
 }
 
-int Threads(double work) { return OmpThreadsForFlops(2 * work); }
+/* For products of elements with rows of so many columns: reaching such a row takes as long as nine
+ * columns of it. */
+int Threads(int64_t elements, int64_t columns) {
+  return OmpThreadsForFlops(2 * static_cast<double>(elements) * static_cast<double>(columns + 9));
+}
 
 /* f(first row, last row, thread): rows with about as many elements and rows for each thread. */
 template <typename F>
@@ -98,8 +102,7 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
             int64_t columns, T* out, const NarrowColumns& narrow = {}) {
   if (rows == 0 || columns == 0) return;
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
-  // reaching a row of `dense` takes as long as some columns of it
-  const int threads = Threads(static_cast<double>(count + rows) * static_cast<double>(columns + 4));
+  const int threads = Threads(count + rows, columns);
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
     ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
       if (begin < end)
@@ -141,7 +144,7 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
   const auto clear = [](T* to, int64_t size) { std::memset(static_cast<void*>(to), 0, static_cast<size_t>(size) * sizeof(T)); };
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   if (columns == 0) return;
-  const int threads = count == 0 ? 1 : Threads(static_cast<double>(count) * static_cast<double>(columns));
+  const int threads = count == 0 ? 1 : Threads(count + rows, columns);
   const bool far = out_rows * columns * item > kNear;
   if (far && columns >= 2 * kStripe && count >= 4 * out_rows) {  // each stripe next to the core that computes it
     const int64_t stripes = (columns + kStripe - 1) / kStripe;
