@@ -157,7 +157,7 @@ def main():
     unknown = [p for p in args.parts.split(",") if p not in PARTS]
     if unknown:
         parser.error(f"--parts {unknown[0]}; accepted: {', '.join(PARTS)}")
-    ours, plain = environments(args.clock, awake=True)
+    ours, plain = environments(args.clock)
     runs = {"ours": (sys.executable, ours)}
     runs.update({n: (python, plain) for n, python in
                  (("1.9.1", args.oracle), ("scipy", args.scipy), ("torch", args.torch))

@@ -131,7 +131,7 @@ def main():
     args = parser.parse_args()
     if args.contestant:
         return contestant(args.contestant[0], args.contestant[1], int(args.contestant[2]))
-    ours, plain = environments(args.clock, awake=True)
+    ours, plain = environments(args.clock)
     runs = {"ours": (sys.executable, ours), **({"1.9.1": (args.oracle, plain)} if args.oracle else {})}
     only = args.only.split(",") if args.only else MODELS
     times = {}

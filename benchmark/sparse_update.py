@@ -92,7 +92,7 @@ def main():
     args = parser.parse_args()
     if args.contestant:
         return contestant(*args.contestant)
-    ours, plain = environments(args.clock, awake=True)
+    ours, plain = environments(args.clock)
     runs = {"ours": (sys.executable, ours)}
     runs.update({n: (python, plain) for n, python in (("1.9.1", args.oracle), ("torch", args.torch)) if python})
     only = args.only.split(",") if args.only else None

@@ -31,10 +31,13 @@ constexpr bool kSanitizeThread = false;
 constexpr int64_t kMostRanges = 1 << 20;
 // of one thread of a library on shared cores: some milliseconds
 constexpr double kSharedFlops = 5e7;
+// for about so long libgomp's threads spin after a loop: some milliseconds
+constexpr uint64_t kSpinTicks = 1 << 23;
 
 thread_local BorrowedTeam::Thread t_thread;
 thread_local bool t_worker = false;     // has its name
 std::atomic<int> g_teams{0};            // threads with t_team
+thread_local uint64_t t_team_used = 0;  // when a long loop or a library used this thread's team last
 thread_local bool t_in_range = false;   // inside a function given to ParallelFor
 thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
 bool g_pool_released = false;           // written by the forking thread only, around fork
@@ -138,12 +141,12 @@ struct Loop {
 
 // On cores of our own libgomp's teams are the fastest: their threads spin until the next loop, for
 // milliseconds.
-void RunOpenMP(int threads, Loop* loop) {
+void RunOpenMP(int ranges, RangeFn fn, const void* body) {
   if (!t_in_range) {
     if (!t_thread.team) SetTeam(true);
     if (OpenMPRests()) RestOpenMP(false);
   }
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(ranges)
   {
     // it may give fewer than asked for
     const int self = omp_get_thread_num(), count = omp_get_num_threads();
@@ -154,7 +157,7 @@ void RunOpenMP(int threads, Loop* loop) {
       }
       LookAtCores();
     }
-    for (int k = self; k < threads; k += count) loop->Range(k);
+    for (int k = self; k < ranges; k += count) fn(body, k);
   }
 }
 
@@ -164,16 +167,19 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
   threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges, MostThreads()}));
   Loop loop{fn, context, n / threads, n % threads, {}, {}};
   LookAtCores();
-  if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {
-    RunOpenMP(threads, &loop);
-  } else if (t_in_range) {
+  const bool openmp = !kSanitizeThread && !CoresShared() && OpenMPCanStart(threads);
+  const RangeFn range = [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); };
+  // of a crowd only loops that are worth the threads wake them
+  const uint64_t kind =
+      kSanitizeThread ? 0 : 1 | (reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54);
+  if (openmp && !CoresCrowded())
+    RunOpenMP(threads, range, &loop);
+  else if (openmp && RunOnTeam(threads, kind, range, &loop, RunOpenMP, Ticks() - t_team_used < kSpinTicks))
+    t_team_used = Ticks();
+  else if (!openmp && t_in_range)
     for (int k = 0; k < threads; ++k) loop.Range(k);
-  } else {
-    const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
-    RunOnTeam(
-        threads, kSanitizeThread ? 0 : kind | 1, [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); },
-        &loop);
-  }
+  else if (!openmp)
+    RunOnTeam(threads, kind, range, &loop);
   if (loop.error) std::rethrow_exception(loop.error);
 }
 
@@ -217,6 +223,7 @@ BorrowedTeam::~BorrowedTeam() {
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
   threads = LibraryThreads(threads);
   if (threads > 1 && CoresShared()) RestOpenMP(true);
+  if (threads > 1 && CoresCrowded()) t_team_used = detail::Ticks();
   if (threads != previous_) omp_set_num_threads(threads);
 }
 

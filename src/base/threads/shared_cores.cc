@@ -19,7 +19,7 @@
 namespace mxnet {
 
 namespace detail {
-std::atomic<bool> g_cores_shared{false};
+std::atomic<bool> g_cores_shared{false}, g_cores_crowded{false};
 __thread uint64_t t_next_look = 0;
 }  // namespace detail
 
@@ -119,6 +119,8 @@ struct Watch {
   std::atomic<int64_t> next{0};  // when to look at the others again
   // for how long shared cores stay so; when that ended last
   std::atomic<int64_t> hold{kHold}, left{0};
+  // the same of a crowd of this process's own threads
+  std::atomic<int64_t> crowd_hold{kHold}, crowd_end{0};
   std::atomic<int64_t> seen{0}, seen_own{0};  // when somebody looked last, and the time used until then
   std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
@@ -183,8 +185,7 @@ struct Watch {
     if (delay.fetch_add(time) + time >= kMuch) Suspect(now);
   }
 
-  // Threads wait for processors: for other processes, or for this one's own threads? Those are not
-  // our business.
+  // Threads wait for processors: for other processes, or for this one's own threads?
   void Suspect(int64_t now) {
     int64_t due = next;
     if (now < due || !next.compare_exchange_strong(due, now + kTurn)) return;  // one thread looks
@@ -203,7 +204,13 @@ struct Watch {
     if (used < 0 || used > Free() + kLittle || hidden)
       Enter(now);
     else
-      next = now + 2 * kHold;
+      Crowd(now);
+  }
+
+  void Crowd(int64_t now) {
+    crowd_hold = now - crowd_end < 2000 * kMillisecond ? std::min(2 * crowd_hold, kLongestHold) : 2 * kHold;
+    next = crowd_end = now + crowd_hold;
+    detail::g_cores_crowded = true;
   }
 };
 
@@ -220,6 +227,7 @@ void LookAtCoresSlow() {
   const Cores assumed = watch.assumed;
   if (assumed != Cores::kMeasured || Env::Get().omp_num_threads > watch.quota + 0.01) {
     g_cores_shared = assumed != Cores::kOwn;
+    g_cores_crowded = false;
     return;
   }
   const int64_t now = Now();
@@ -227,6 +235,7 @@ void LookAtCoresSlow() {
     watch.Enter(now);
   if (watch.Away(now)) return;
   if (g_cores_shared) return watch.Look(now);
+  if (g_cores_crowded && now >= watch.crowd_end) g_cores_crowded = false;
   static thread_local int64_t t_now = 0, t_delay = 0;
   const int64_t delay = RunDelay(), passed = now - t_now, waited = delay - t_delay;
   const bool known = t_now != 0 && delay >= 0 && waited > 0 && passed < 1000 * kMillisecond;

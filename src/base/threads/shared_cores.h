@@ -9,7 +9,8 @@
  * Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are
  * shared, until nobody else was on them for half a second. What others used while the library was
  * loaded counts for the first loop. Where a control group gives fewer processors than
- * OMP_NUM_THREADS they are shared always.
+ * OMP_NUM_THREADS they are shared always. Where nobody else uses them, the threads that wait are
+ * those of this process: a crowd.
  *
  * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY give threads to cores: their own.
@@ -26,7 +27,7 @@
 namespace mxnet {
 
 namespace detail {
-extern std::atomic<bool> g_cores_shared;
+extern std::atomic<bool> g_cores_shared, g_cores_crowded;
 extern __thread uint64_t t_next_look;
 void LookAtCoresSlow();
 
@@ -41,6 +42,9 @@ inline uint64_t Ticks() {
 }  // namespace detail
 
 inline bool CoresShared() { return detail::g_cores_shared.load(std::memory_order_relaxed); }
+/* Are this process's own threads more than its cores, as where a program computes or pushes while
+ * its loops run? Then who spins after a short loop takes the time of the others. */
+inline bool CoresCrowded() { return detail::g_cores_crowded.load(std::memory_order_relaxed); }
 
 /* Called by the threads of a loop as they begin one: brings CoresShared up to date now and then. */
 inline void LookAtCores() {

@@ -227,10 +227,17 @@ class Durations {
 }  // namespace
 
 void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
-  if (kind == 0) return Team::Get().Run(ranges, fn, body);
+  RunOnTeam(ranges, kind, fn, body, [](int ranges, RangeFn fn, const void* body) { Team::Get().Run(ranges, fn, body); }, false);
+}
+
+bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, bool awake) {
+  if (kind == 0) {
+    team(ranges, fn, body);
+    return true;
+  }
   kind *= 0x9e3779b97f4a7c15u;
   kind ^= kind >> 29;
-  if (Durations::Of(kind) >= kAlone) {
+  if (awake || Durations::Of(kind) >= kAlone) {
     struct Timed {
       RangeFn fn;
       const void* body;
@@ -242,13 +249,14 @@ void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
       t.fn(t.body, k);
       t.time.fetch_add(Now() - begin, std::memory_order_relaxed);
     };
-    Team::Get().Run(ranges, run, &timed);
+    team(ranges, run, &timed);
     Durations::Note(kind, timed.time.load(std::memory_order_relaxed));
-    return;
+    return timed.time.load(std::memory_order_relaxed) >= kAlone;
   }
   const int64_t begin = Now();
   for (int k = 0; k < ranges; ++k) fn(body, k);
   Durations::Note(kind, Now() - begin);
+  return false;
 }
 
 bool ThreadsCanStart(int threads) {

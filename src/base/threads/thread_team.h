@@ -29,6 +29,10 @@ using RangeFn = void (*)(const void* body, int range);
  * and worth the threads.
  */
 MXNET_DLL void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body);
+/* The same with other threads: team(ranges, fn, body). `awake`: they spin by now, so that short
+ * loops have them too. Returns whether this was a long one. */
+using RunTeam = void (*)(int ranges, RangeFn fn, const void* body);
+MXNET_DLL bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, bool awake);
 
 /* Can `threads` threads be started now, with memory to spare (room.h)? */
 bool ThreadsCanStart(int threads);

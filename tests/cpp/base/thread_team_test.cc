@@ -277,6 +277,49 @@ TEST_F(TeamTest, NeighboursAreNoticed) {
   }
 }
 
+TEST_F(TeamTest, OwnThreadsThatAreTooManyAreNoticed) {
+  if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
+    GTEST_SKIP() << "the environment decides";
+  std::atomic<bool> ended{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2 * static_cast<int>(std::thread::hardware_concurrency()); ++i)
+    others.emplace_back([&] {
+      while (!ended) {
+      }
+    });
+  AssumeCores(Cores::kMeasured);
+  const auto end = Clock::now() + std::chrono::seconds(30);
+  // beside other processes they may count as shared
+  while (!CoresCrowded() && !CoresShared() && Clock::now() < end) Sum(4);
+  EXPECT_TRUE(CoresCrowded() || CoresShared());
+  EXPECT_EQ(Sum(1000), 499500);
+  ended = true;
+  for (std::thread& other : others) other.join();
+}
+
+TEST_F(TeamTest, ShortLoopsWakeNobodyUnlessTheyAreAwake) {
+  struct Seen {
+    int teams = 0;
+    std::vector<int> ranges;
+  };
+  static Seen seen;
+  const RangeFn fn = [](const void*, int k) { seen.ranges.push_back(k); };
+  const RunTeam team = [](int ranges, RangeFn call, const void* body) {
+    ++seen.teams;
+    for (int k = ranges; k-- > 0;) call(body, k);
+  };
+  EXPECT_FALSE(RunOnTeam(3, 99, fn, nullptr, team, false));
+  EXPECT_EQ(seen.teams, 0);
+  EXPECT_EQ(seen.ranges, (std::vector<int>{0, 1, 2}));
+  EXPECT_FALSE(RunOnTeam(3, 99, fn, nullptr, team, true)) << "it is no long loop";
+  EXPECT_EQ(seen.teams, 1);
+  const RangeFn slow = [](const void*, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+  EXPECT_FALSE(RunOnTeam(2, 101, slow, nullptr, team, false)) << "nobody knows it yet";
+  EXPECT_TRUE(RunOnTeam(2, 101, slow, nullptr, team, false));
+  EXPECT_EQ(seen.teams, 2);
+}
+
 TEST(Quota, SmallestOfTheGroups) {
   char root[] = "/tmp/mxnet-quota-XXXXXX";
   ASSERT_NE(mkdtemp(root), nullptr);
