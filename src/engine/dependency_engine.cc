@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/device/device_interface.h"
+#include "base/threads/shared_cores.h"
 #include "engine/block_pool.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
@@ -420,6 +421,7 @@ void DependencyEngine::PushStarting(AsyncFn fn, std::vector<Var*> reads, std::ve
 
 void DependencyEngine::PushOp(AsyncFn fn, const Context& ctx, const std::vector<Var*>& reads, const std::vector<Var*>& writes,
                               FnProperty prop, int priority, const char* name, bool starts_here) {
+  LookAtCores();
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
   Op* op = NewOp(Op::kAsync, ctx.execution(), prop, priority, name);
@@ -436,6 +438,7 @@ void DependencyEngine::PushOp(AsyncFn fn, const Context& ctx, const std::vector<
 void DependencyEngine::PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                                 const char* name) {
   CheckContext(ctx, name);
+  LookAtCores();
   ThreadState* state = State();
   if (state->bulk_size > 1 && (prop == FnProperty::kNormal || prop == FnProperty::kNoSkip)) {
     if (AppendToBulk(state, &fn, ctx.execution(), reads, writes, prop == FnProperty::kNoSkip, priority, name)) return;

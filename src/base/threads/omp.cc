@@ -33,6 +33,8 @@ constexpr int64_t kMostRanges = 1 << 20;
 constexpr double kSharedFlops = 5e7;
 // for about so long libgomp's threads spin after a loop: some milliseconds
 constexpr uint64_t kSpinTicks = 1 << 23;
+// ns that a loop of a crowd takes its caller before threads are woken for it
+constexpr int64_t kCrowdAlone = 100000;
 
 thread_local BorrowedTeam::Thread t_thread;
 thread_local bool t_worker = false;     // has its name
@@ -161,25 +163,29 @@ void RunOpenMP(int ranges, RangeFn fn, const void* body) {
   }
 }
 
+void RangeOf(const void* loop, int k) { static_cast<Loop*>(const_cast<void*>(loop))->Range(k); }
+
+// Threads that a long loop or a library has woken spin for a while and take their part. A short
+// loop does not wake them.
+void RunInCrowd(int threads, uint64_t kind, Loop* loop) {
+  if (Ticks() - t_team_used < kSpinTicks) return RunOpenMP(threads, RangeOf, loop);
+  if (RunOnTeam(threads, kind, RangeOf, loop, RunOpenMP, kCrowdAlone)) t_team_used = Ticks();
+}
+
 }  // namespace
 
 void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
   threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges, MostThreads()}));
   Loop loop{fn, context, n / threads, n % threads, {}, {}};
   LookAtCores();
-  const bool openmp = !kSanitizeThread && !CoresShared() && OpenMPCanStart(threads);
-  const RangeFn range = [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); };
-  // of a crowd only loops that are worth the threads wake them
-  const uint64_t kind =
-      kSanitizeThread ? 0 : 1 | (reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54);
-  if (openmp && !CoresCrowded())
-    RunOpenMP(threads, range, &loop);
-  else if (openmp && RunOnTeam(threads, kind, range, &loop, RunOpenMP, Ticks() - t_team_used < kSpinTicks))
-    t_team_used = Ticks();
-  else if (!openmp && t_in_range)
+  const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
+  if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {
+    CoresCrowded() ? RunInCrowd(threads, kind | 1, &loop) : RunOpenMP(threads, RangeOf, &loop);
+  } else if (t_in_range) {
     for (int k = 0; k < threads; ++k) loop.Range(k);
-  else if (!openmp)
-    RunOnTeam(threads, kind, range, &loop);
+  } else {
+    RunOnTeam(threads, kSanitizeThread ? 0 : kind | 1, RangeOf, &loop);
+  }
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

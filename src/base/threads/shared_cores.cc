@@ -33,6 +33,7 @@ constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;
 constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;  // processors that others may use
+constexpr double kRest = 0.4;     // what a crowd leaves of all processors
 
 int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t;
@@ -114,8 +115,8 @@ class Others {
  */
 struct Watch {
   std::atomic<Cores> assumed{Cores::kMeasured};
-  // begin of the window, and how long threads waited in it
-  std::atomic<int64_t> window{0}, delay{0};
+  // begin of the window, how long threads waited in it, and the time used until then
+  std::atomic<int64_t> window{0}, delay{0}, window_own{0};
   std::atomic<int64_t> next{0};  // when to look at the others again
   // for how long shared cores stay so; when that ended last
   std::atomic<int64_t> hold{kHold}, left{0};
@@ -181,8 +182,16 @@ struct Watch {
 
   void Waited(int64_t now, int64_t time) {
     int64_t begin = window;
-    if (now - begin > kWindow && window.compare_exchange_strong(begin, now)) delay = 0;
-    if (delay.fetch_add(time) + time >= kMuch) Suspect(now);
+    if (now - begin > kWindow && window.compare_exchange_strong(begin, now)) {
+      delay = 0;
+      window_own = Now(CLOCK_PROCESS_CPUTIME_ID);
+    }
+    if (delay.fetch_add(time) + time < kMuch || now < crowd_end) return;
+    // who has all processors waits for nobody else
+    const int64_t passed = now - window, used = Now(CLOCK_PROCESS_CPUTIME_ID) - window_own;
+    cpu_set_t set;
+    if (passed > kTurn / 2 && static_cast<double>(used) > (Affinity(&set) - kRest) * static_cast<double>(passed)) return Crowd(now);
+    Suspect(now);
   }
 
   // Threads wait for processors: for other processes, or for this one's own threads?
@@ -200,7 +209,7 @@ struct Watch {
     cpu_set_t set;
     const double used = others.End(&mine);
     // a container may show its own processes only; but ours are not those that fill the processors
-    const bool hidden = mine < Affinity(&set) - 0.5;
+    const bool hidden = mine < Affinity(&set) - kRest;
     if (used < 0 || used > Free() + kLittle || hidden)
       Enter(now);
     else

@@ -4,8 +4,8 @@
  * Threads of a loop that wait for each other by spinning are fastest on cores of their own. Where
  * others compute too, the kernel takes a thread away for milliseconds in the middle of a loop, and
  * who waits for it burns the time that it needs. So loops and libraries have two ways (omp.cc,
- * library_threads.h), and this decides between them. Each thread that takes part in loops reads
- * every few milliseconds how long it was ready to run and did not (/proc/thread-self/schedstat).
+ * library_threads.h), and this decides between them. Each thread that takes part in loops, or that
+ * pushes, reads every few milliseconds how long it was ready to run and did not (/proc/thread-self/schedstat).
  * Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are
  * shared, until nobody else was on them for half a second. What others used while the library was
  * loaded counts for the first loop. Where a control group gives fewer processors than
@@ -46,7 +46,8 @@ inline bool CoresShared() { return detail::g_cores_shared.load(std::memory_order
  * its loops run? Then who spins after a short loop takes the time of the others. */
 inline bool CoresCrowded() { return detail::g_cores_crowded.load(std::memory_order_relaxed); }
 
-/* Called by the threads of a loop as they begin one: brings CoresShared up to date now and then. */
+/* Called by the threads of a loop as they begin one, and by who pushes to the engine: brings what
+ * is above up to date now and then. */
 inline void LookAtCores() {
   if (__builtin_expect(detail::Ticks() >= detail::t_next_look, 0)) detail::LookAtCoresSlow();
 }

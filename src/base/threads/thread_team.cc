@@ -227,17 +227,18 @@ class Durations {
 }  // namespace
 
 void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
-  RunOnTeam(ranges, kind, fn, body, [](int ranges, RangeFn fn, const void* body) { Team::Get().Run(ranges, fn, body); }, false);
+  RunOnTeam(
+      ranges, kind, fn, body, [](int ranges, RangeFn fn, const void* body) { Team::Get().Run(ranges, fn, body); }, kAlone);
 }
 
-bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, bool awake) {
+bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, int64_t alone) {
   if (kind == 0) {
     team(ranges, fn, body);
     return true;
   }
   kind *= 0x9e3779b97f4a7c15u;
   kind ^= kind >> 29;
-  if (awake || Durations::Of(kind) >= kAlone) {
+  if (Durations::Of(kind) >= alone) {
     struct Timed {
       RangeFn fn;
       const void* body;
@@ -251,7 +252,7 @@ bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam 
     };
     team(ranges, run, &timed);
     Durations::Note(kind, timed.time.load(std::memory_order_relaxed));
-    return timed.time.load(std::memory_order_relaxed) >= kAlone;
+    return true;
   }
   const int64_t begin = Now();
   for (int k = 0; k < ranges; ++k) fn(body, k);

@@ -29,10 +29,10 @@ using RangeFn = void (*)(const void* body, int range);
  * and worth the threads.
  */
 MXNET_DLL void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body);
-/* The same with other threads: team(ranges, fn, body). `awake`: they spin by now, so that short
- * loops have them too. Returns whether this was a long one. */
+/* The same with other threads, team(ranges, fn, body), and for loops that took their caller `alone`
+ * nanoseconds or more. Returns whether they were called. */
 using RunTeam = void (*)(int ranges, RangeFn fn, const void* body);
-MXNET_DLL bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, bool awake);
+MXNET_DLL bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, int64_t alone);
 
 /* Can `threads` threads be started now, with memory to spare (room.h)? */
 bool ThreadsCanStart(int threads);

@@ -298,26 +298,23 @@ TEST_F(TeamTest, OwnThreadsThatAreTooManyAreNoticed) {
   for (std::thread& other : others) other.join();
 }
 
-TEST_F(TeamTest, ShortLoopsWakeNobodyUnlessTheyAreAwake) {
-  struct Seen {
-    int teams = 0;
-    std::vector<int> ranges;
-  };
-  static Seen seen;
-  const RangeFn fn = [](const void*, int k) { seen.ranges.push_back(k); };
-  const RunTeam team = [](int ranges, RangeFn call, const void* body) {
-    ++seen.teams;
-    for (int k = ranges; k-- > 0;) call(body, k);
-  };
-  EXPECT_FALSE(RunOnTeam(3, 99, fn, nullptr, team, false));
-  EXPECT_EQ(seen.teams, 0);
-  EXPECT_EQ(seen.ranges, (std::vector<int>{0, 1, 2}));
-  EXPECT_FALSE(RunOnTeam(3, 99, fn, nullptr, team, true)) << "it is no long loop";
-  EXPECT_EQ(seen.teams, 1);
+TEST_F(TeamTest, ShortLoopsWakeNobody) {
+  static int teams = 0;
+  static std::vector<int> ranges;
+  const RangeFn fn = [](const void*, int k) { ranges.push_back(k); };
   const RangeFn slow = [](const void*, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
-  EXPECT_FALSE(RunOnTeam(2, 101, slow, nullptr, team, false)) << "nobody knows it yet";
-  EXPECT_TRUE(RunOnTeam(2, 101, slow, nullptr, team, false));
-  EXPECT_EQ(seen.teams, 2);
+  const RunTeam team = [](int count, RangeFn call, const void* body) {
+    ++teams;
+    for (int k = 0; k < count; ++k) call(body, k);
+  };
+  constexpr int64_t kMillisecond = 1000000;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(RunOnTeam(3, 99, fn, nullptr, team, kMillisecond));
+  EXPECT_EQ(ranges, (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(teams, 0);
+  EXPECT_FALSE(RunOnTeam(2, 101, slow, nullptr, team, kMillisecond)) << "nobody knows it yet";
+  EXPECT_TRUE(RunOnTeam(2, 101, slow, nullptr, team, kMillisecond));
+  EXPECT_FALSE(RunOnTeam(2, 101, slow, nullptr, team, 1000 * kMillisecond));
+  EXPECT_EQ(teams, 1);
 }
 
 TEST(Quota, SmallestOfTheGroups) {
