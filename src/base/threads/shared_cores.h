@@ -5,12 +5,12 @@
  * others compute too, the kernel takes a thread away for milliseconds in the middle of a loop, and
  * who waits for it burns the time that it needs. So loops and libraries have two ways (omp.cc,
  * library_threads.h), and this decides between them. Each thread that takes part in loops, or that
- * pushes, reads every few milliseconds how long it was ready to run and did not (/proc/thread-self/schedstat).
- * Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are
- * shared, until nobody else was on them for half a second. What others used while the library was
- * loaded counts for the first loop. Where a control group gives fewer processors than
- * OMP_NUM_THREADS they are shared always. Where nobody else uses them, the threads that wait are
- * those of this process: a crowd.
+ * pushes, reads every few milliseconds how long it was ready to run and did not
+ * (/proc/thread-self/schedstat). Where that is a fifth of the time and /proc/stat shows that others
+ * use the processors, cores are shared, until nobody else was on them for half a second. What
+ * others used while the library was loaded counts for the first loop. Where a control group gives
+ * fewer processors than OMP_NUM_THREADS they are shared always. Where nobody else uses them, the
+ * threads that wait are those of this process: a crowd.
  *
  * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY give threads to cores: their own.
