@@ -242,7 +242,7 @@ std::shared_ptr<void> Job::Place(int from, const int64_t* words, size_t bytes) {
 }
 
 void Job::OnLost(const Peer& peer) {
-  std::vector<int64_t> numbers;
+  std::vector<int64_t> numbers, answered;
   std::vector<int> stores;
   const std::string text = LossText(peer);
   const bool server = peer.role == Role::kServer;  // without it no value is whole: requests to the others are over too
@@ -250,10 +250,14 @@ void Job::OnLost(const Peer& peer) {
     std::lock_guard<std::mutex> hold(mutex_);
     lost_[peer.rank] = text;
     if (server && lost_server_.empty()) lost_server_ = text;
-    for (const auto& r : requests_)
-      if (r.second->to == peer.rank || (server && transport_->Get(r.second->to).role == Role::kServer)) numbers.push_back(r.first);
+    for (const auto& r : requests_) {
+      if (r.second->to != peer.rank && !(server && transport_->Get(r.second->to).role == Role::kServer)) continue;
+      // What was answered was received, though the thread that sent it may not have said so by now.
+      (r.second->replied ? answered : numbers).push_back(r.first);
+    }
     for (const auto& b : barriers_) stores.push_back(b.first);
   }
+  for (const int64_t number : answered) Finish(number, true, false, nullptr, Message());
   for (const int64_t number : numbers) Finish(number, false, false, StoreError(text), Message());
   for (const int store : stores) AnswerBarrier(store);
   if (all_reduce_) all_reduce_->OnLost(peer);

@@ -140,6 +140,7 @@ void RunRank(const std::shared_ptr<Start>& start, LauncherChannel launcher, MpiO
   if (transport) {
     launcher.Say("joined", transport->rank());
     transport->SetLose([&launcher](int rank) { launcher.Say("lost", rank); });
+    transport->SetEnd([&launcher, rank = transport->rank()] { launcher.Say("left", rank); });
     if (launcher.open())
       transport->SetTick([&launcher, t = transport.get()] {
         for (int rank : launcher.Lost()) t->ReportLost(rank);
@@ -154,7 +155,6 @@ void RunRank(const std::shared_ptr<Start>& start, LauncherChannel launcher, MpiO
   start->changed.notify_all();
   if (!transport) return;
   transport->Run();
-  launcher.Say("left", transport->rank());
 }
 
 std::shared_ptr<ProgressTransport> StartJob() {

@@ -233,6 +233,7 @@ void ProgressTransport::Close() {
   for (Remote& remote : peers_) in_order &= remote.peer.rank == rank_ || remote.goodbye_came;
   for (Remote& remote : peers_) Abandon(remote.peer.rank);
   Deliver();
+  if (end_) end_();
   layer_->Close(in_order);
   runner_ = std::thread::id();
   {

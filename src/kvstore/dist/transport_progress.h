@@ -64,6 +64,9 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   void SetTick(std::function<void()> tick) { tick_ = std::move(tick); }
   /* Called by the progress thread for a rank that is lost without a goodbye. Set before Run. */
   void SetLose(std::function<void(int)> lose) { lose_ = std::move(lose); }
+  /* Called by the progress thread when all is said, before Stop returns: the process may end then,
+   * and this thread with it. Set before Run. */
+  void SetEnd(std::function<void()> end) { end_ = std::move(end); }
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(peers_.size()); }
@@ -172,6 +175,7 @@ class ProgressTransport final : public Transport, private PacketLayer::Events {
   std::vector<int> workers_, servers_;
   std::function<void()> tick_;
   std::function<void(int)> lose_;
+  std::function<void()> end_;
   mutable std::mutex state_mutex_;
 
   std::mutex inbox_mutex_;

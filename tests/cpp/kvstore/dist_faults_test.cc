@@ -333,6 +333,70 @@ TEST(DistStore, AServerHearsOnceOfALostRank) {
   }
 }
 
+/* Worker 1, whose messages reach worker 0 before the sender is told that they have left. */
+class SlowToTell : public Transport {
+ public:
+  int rank() const override { return 1; }
+  int size() const override { return 2; }
+  Peer Get(int rank) const override {
+    Peer peer;
+    peer.rank = peer.number = rank;
+    peer.role = Role::kWorker;
+    return peer;
+  }
+  const std::vector<int>& RanksOf(Role role) const override { return role == Role::kWorker ? workers_ : servers_; }
+  void SetHandler(Handler* handler) override { handler_ = handler; }
+  void Send(int, Message message, int, std::function<void()>) override { asked = Head::Read(message.head); }
+  bool SendShort(int, const Message& message, int) override {
+    if (!ends_at_once) return false;
+    asked = Head::Read(message.head);
+    Answer();  // all this on another thread, while the sender has no core
+    Lose();
+    return true;
+  }
+  void Work(const std::function<bool()>&) override {}
+  void Stop(double) override {}
+
+  void Answer() {
+    Message reply;
+    asked.Reply(Kind::kReply).Write(reply.head);
+    handler_->OnMessage(0, reply);
+  }
+  void Lose() {
+    Peer peer = Get(0);
+    peer.lost = peer.said_goodbye = true;
+    handler_->OnLost(peer);
+  }
+
+  Head asked;
+  bool ends_at_once = false;
+
+ private:
+  const std::vector<int> workers_{0, 1}, servers_;
+  Handler* handler_ = nullptr;
+};
+
+/* Who answers and ends at once has received what was asked: after its last barrier, for example. */
+TEST(DistStore, AnswersOfThoseWhoEndedCount) {
+  for (const bool answered : {true, false}) {
+    auto transport = std::make_shared<SlowToTell>();
+    auto job = std::make_shared<Job>(transport);
+    Head head;
+    head.kind = Kind::kBarrier;
+    int calls = 0;
+    std::exception_ptr error;
+    job->Ask(0, head, Message(), 0, Job::Destination(), [&](std::exception_ptr e, const Message&) { ++calls, error = e; });
+    if (answered) transport->Answer();
+    EXPECT_EQ(calls, 0);
+    transport->Lose();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(error == nullptr, answered);
+  }
+  auto transport = std::make_shared<SlowToTell>();
+  transport->ends_at_once = true;
+  EXPECT_NO_THROW(std::make_shared<Job>(transport)->Barrier(0));
+}
+
 /* A worker may be faster than the server's process. */
 TEST(DistStore, ServersGetWhatCameBeforeThem) {
   InProcessFabric fabric(1, 1);

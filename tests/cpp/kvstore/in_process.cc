@@ -249,6 +249,7 @@ InProcessFabric::InProcessFabric(int workers, int servers, InProcessOptions opti
     rank->transport = std::make_shared<ProgressTransport>(std::make_unique<InProcessLayer>(connections_, i), members, options.progress);
     ProgressTransport* transport = rank->transport.get();
     if (options.tick) transport->SetTick([tick = options.tick, i] { tick(i); });
+    if (options.end) transport->SetEnd([end = options.end, i] { end(i); });
     {
       std::lock_guard<std::mutex> lock(connections_->mutex);
       connections_->at(i).wake = [transport] { transport->Wake(); };

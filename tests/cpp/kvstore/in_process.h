@@ -20,6 +20,7 @@ struct InProcessOptions {
   double bandwidth = 0;  // bytes per second of each direction of each connection; 0: no limit
   ProgressOptions progress;
   std::function<void(int)> tick;  // called by each rank's progress thread every 50 ms
+  std::function<void(int)> end;   // and when all is said
 };
 
 /* What all ranks share. */

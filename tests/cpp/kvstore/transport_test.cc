@@ -531,3 +531,18 @@ TEST(Transport, ReportedRanksAreLost) {
   Recorder& recorder = *job.recorders[0];
   ASSERT_TRUE(recorder.Wait([&] { return recorder.lost.size() == 1; }));
 }
+
+/* The process ends when Stop returns, and takes the progress thread along: a launcher that had not
+ * heard of the end took it for a loss. */
+TEST(Transport, StopReturnsWhenTheEndIsTold) {
+  std::atomic<bool> told{false};
+  InProcessOptions options;
+  options.end = [&told](int rank) {
+    if (rank != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    told = true;
+  };
+  InProcessFabric fabric(2, 0, options);
+  fabric.At(0)->Stop(10);
+  EXPECT_TRUE(told);
+}
