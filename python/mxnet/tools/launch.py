@@ -354,6 +354,16 @@ class Job:
                     return
 
     # ---- what the processes say ----
+    def listen(self, seconds):
+        """Hears all that was said by now, also while this process stood still, before anything is
+        made of what was not said. Waits so long for a first word. Returns whether there was one."""
+        any_word = False
+        while ready := self.selector.select(0 if any_word else seconds):
+            any_word = True
+            for key, _ in ready:
+                key.data()
+        return any_word
+
     def accept(self):
         connection, _ = self.listener.accept()
         connection.setblocking(False)
@@ -429,8 +439,8 @@ class Job:
 
     def accuse(self, process, other):
         """A process was silent for too long: the others go on without it, so it is ended."""
-        if "ended" in other.said or "lost" in process.said or other is process:
-            return
+        if other.said & {"left", "ended"} or "lost" in process.said or other is process:
+            return  # who stood still may find another gone before it finds the goodbye
         if "lost" not in other.said:
             say(f"{other} is lost: {process.role} {process.number} has not heard of it for too long")
         other.said.add("lost")
@@ -548,20 +558,15 @@ class Job:
             signal.signal(number, lambda which, _: interrupted.append(which))
         self.start()
         while self.runner.poll() is None:
-            for key, _ in self.selector.select(0.1):
-                key.data()
+            self.listen(0.1)
             if interrupted and not self.stopped:
                 self.status = self.status or 128 + interrupted[0]
                 self.stop()
             self.check_servers()
             self.check_absent()
             self.check_runner()
-        while self.selector.get_map() and any(p.connection for p in self.ranks):
-            ready = self.selector.select(1)
-            if not ready:
-                break
-            for key, _ in ready:
-                key.data()
+        while any("ended" not in p.said for p in self.ranks) and self.listen(1):
+            pass
         self.copier.join(5)
         if self.runner.returncode and not self.status and not self.quiet:
             self.status = self.runner.returncode if self.runner.returncode > 0 else 128 - self.runner.returncode

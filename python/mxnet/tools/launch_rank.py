@@ -31,6 +31,7 @@ SO_ATTACH_FILTER, SIOCGIFADDR = 26, 0x8915
 PIDFD_GETFD = 438  # the number of this system call on all machines
 OPEN_MPI = ("mpirun", "orterun", "orted", "prterun", "prte", "prted")
 GRACE = 2.0  # seconds between SIGTERM and SIGKILL
+PATIENCE = 10.0  # seconds that the launcher has to read the status
 
 
 def first_number(names, otherwise):
@@ -187,7 +188,7 @@ class Rank:
             )
         except OSError as error:
             print(f"launch.py: {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
-            self.tell(status=127)
+            self.leave(127)
             sys.exit(0)
         self.tell(process=self.child.pid)
 
@@ -196,6 +197,19 @@ class Rank:
             self.launcher.sendall((json.dumps(what) + "\n").encode())
         except OSError:
             pass  # it has ended: serve() sees that, too
+
+    def leave(self, status):
+        """The last word. What nobody has read by the end of a connection resets it, and what is on
+        its way to the launcher may be lost then: so this reads until the launcher closes it."""
+        self.tell(status=status)
+        try:
+            self.launcher.shutdown(socket.SHUT_WR)
+            self.launcher.settimeout(PATIENCE)
+            while self.launcher.recv(65536):
+                pass
+        except OSError:
+            pass
+        self.launcher.close()
 
     def serve(self):
         """Passes lines to and fro until the command has ended. Returns its status."""
@@ -235,16 +249,17 @@ class Rank:
     def from_launcher(self):
         try:
             text = self.launcher.recv(65536)
-            if text:
-                self.library.send(text, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return True
         except OSError:
             return False
+        try:
+            self.library.send(text, socket.MSG_DONTWAIT)
+        except OSError:
+            pass  # the command reads no more: it ends, or has closed its socket
         return bool(text)
 
     def children(self):
-        found = []
+        """Those that run. The command is a zombie before its last thread has ended."""
+        found = [] if self.child.poll() is not None else [self.child.pid]
         for name in os.listdir("/proc"):
             if name.isdigit():
                 try:
@@ -252,7 +267,7 @@ class Rank:
                         after = file.read().rpartition(")")[2].split()
                 except OSError:
                     continue
-                if int(after[1]) == os.getpid() and after[0] != "Z":
+                if int(after[1]) == os.getpid() and after[0] != "Z" and int(name) not in found:
                     found.append(int(name))
         return found
 
@@ -291,9 +306,8 @@ def main():
     job = json.loads(base64.b64decode(os.environ["DMLC_LAUNCH"]))
     rank = Rank(job, sys.argv[1:])
     status = rank.serve()
-    rank.tell(status=status)
     # The launcher knows the status. MPI's launcher would end the others if it saw a failure.
-    rank.launcher.close()
+    rank.leave(status)
 
 
 if __name__ == "__main__":
