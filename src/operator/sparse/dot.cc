@@ -45,7 +45,9 @@ bool TakesDot(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
 
 bool TakesDotBackward(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
   const auto& p = attrs.get<DotParam>();
-  if (!HasProduct(p, in[1], in[2])) return false;
+  // The gradient of rhs takes lhs alone; two csr matrices have no product of their own before it.
+  const bool two = in[1] == kC && in[2] == kC && !p.transpose_a && !p.transpose_b;
+  if (!two && !HasProduct(p, in[1], in[2])) return false;
   GiveStorage(&(*out)[0], kD);
   // Without a wish as in 1.9.1: the rows of rhs that lhs names.
   GiveStorage(&(*out)[1], in[1] == kC && (in[2] == kR || !p.transpose_a) ? kR : kD);

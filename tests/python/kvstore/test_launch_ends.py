@@ -1,5 +1,4 @@
 """tools/launch.py: ranks that end before they say a word, and ends that look like losses."""
-import os
 import shutil
 import subprocess
 import sys

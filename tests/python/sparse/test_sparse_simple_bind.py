@@ -30,3 +30,22 @@ def test_storages_and_numbers(symbol, storages):
         bound.backward(mx.nd.array(np.arange(np.prod(result.shape)).reshape(result.shape)))   # dense
     for name in names:
         np.testing.assert_allclose(executor.grad_dict[name].asnumpy(), dense.grad_dict[name].asnumpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("stype", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("req", ["write", "add"])
+def test_gradients_of_a_product_of_two_matrices(stype, req):
+    """The rows of the second one that the first one names, as in 1.9.1."""
+    product = mx.sym.dot(MATRIX, OTHER_MATRIX)
+    executor = product.simple_bind(mx.cpu(), x=(4, 3), y=(3, 2))
+    assert [executor.grad_dict[name].stype for name in "xy"] == ["default", "row_sparse"]
+    x, y, head = (np.random.RandomState(n).randint(-2, 3, shape).astype("float32") for n, shape in enumerate([(4, 3), (3, 2), (4, 2)]))
+    x[:, 1] = 0
+    grads = {"x": mx.nd.ones((4, 3)), "y": mx.nd.ones((3, 2)).tostype(stype)}
+    bound = product.bind(mx.cpu(), {"x": mx.nd.array(x).tostype("csr"), "y": mx.nd.array(y).tostype("csr")}, grads, req)
+    np.testing.assert_array_equal(bound.forward(is_train=True)[0].asnumpy(), x @ y)
+    bound.backward(mx.nd.array(head))
+    np.testing.assert_array_equal(grads["x"].asnumpy(), head @ y.T + (req == "add"))
+    np.testing.assert_array_equal(grads["y"].asnumpy(), x.T @ head + (req == "add"))
+    if stype == "row_sparse" and req == "write":
+        assert grads["y"].indices.asnumpy().tolist() == [0, 2]
