@@ -319,7 +319,7 @@ class ExecutorImpl : public Executor {
       request.every_result = watched;
       if (backward) {
         request.grad_req = input_req_;
-        request.heads_as_outputs = true;
+        request.head_storages = HeadStorages::kAsOutputsWhereInferred;
         for (int arg : input_arg_) request.grad_storage.push_back(arg < 0 ? StorageType::kUndefined : arg_grads[arg].storage_type());
       }
       try {

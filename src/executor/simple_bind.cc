@@ -61,7 +61,7 @@ StorageTypes GradientStorages(const SimpleBindRequest& r, const std::vector<Node
   request.symbol = r.symbol;
   request.ctx = r.ctx;
   request.is_train = true;
-  request.heads_as_outputs = request.heads_in_any_case = true;  // as 1.9.1 infers them
+  request.head_storages = HeadStorages::kAsOutputs;  // as 1.9.1 infers them
   std::unordered_map<const Node*, size_t> at;
   for (size_t i = 0; i < args.size(); ++i) at[args[i].get()] = i;
   const std::vector<NodePtr> inputs = r.symbol.ListInputs(Symbol::kAll);

@@ -203,8 +203,8 @@ PlanGraph MakeGraph(const PlanTask& task, const std::vector<NodeEntry>& forward,
   } else {
     made.graph.outputs = forward;
   }
-  const std::vector<NodePtr> heads = task.request.heads_as_outputs ? made.variables : std::vector<NodePtr>();
-  const bool sparse = ChooseStorages(&made.graph, &types, GradientStorages(task), heads, task.request.heads_in_any_case, passes == nullptr);
+  const bool sparse =
+      ChooseStorages(&made.graph, &types, GradientStorages(task), made.variables, task.request.head_storages, passes == nullptr);
   for (const NodePtr& head : made.variables) made.head_storages.push_back(types[head.get()].storage);
   PassContext context(task.request, task.has_backward(), &types);
   context.quiet = passes == nullptr;

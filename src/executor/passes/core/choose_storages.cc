@@ -3,6 +3,7 @@
 
 #include "base/logging.h"
 #include "executor/passes/core/passes.h"
+#include "executor/passes/core/plan_request.h"
 #include "mxnet/env.h"
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/infers_storage.h"
@@ -23,8 +24,8 @@ class StorageChooser {
   }
 
   /* What its variable is for the gradient of an output. `infer`: where no operator does, too. */
-  void AddHeads(const std::vector<NodePtr>& heads, bool infer) {
-    bool infers = infer;
+  void AddHeads(const std::vector<NodePtr>& heads, bool always) {
+    bool infers = always;
     DFSVisit(Heads(), [&](const NodePtr& n) { infers = infers || (!n->is_variable() && n->op()->trait<InfersStorage>()); });
     for (size_t i = 0; infers && i < heads.size(); ++i) heads_.emplace(heads[i].get(), g_->outputs[i]);
   }
@@ -137,11 +138,11 @@ class StorageChooser {
 
 }  // namespace
 
-bool ChooseStorages(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, const std::vector<NodePtr>& heads, bool in_any_case,
-                    bool quiet) {
+bool ChooseStorages(PassGraph* g, VariableTypes* variables, const StorageTypes& grads, const std::vector<NodePtr>& heads,
+                    HeadStorages head_storages, bool quiet) {
   StorageChooser chooser(g, variables, grads, quiet);
   if (!chooser.AnySparse()) return false;
-  chooser.AddHeads(heads, in_any_case);
+  if (head_storages != HeadStorages::kDense) chooser.AddHeads(heads, head_storages == HeadStorages::kAsOutputs);
   chooser.Run();
   return true;
 }

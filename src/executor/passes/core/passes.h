@@ -90,6 +90,7 @@ std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableType
                                       const GraphInfo* before = nullptr);
 
 struct PlanRequest;
+enum class HeadStorages : char;
 
 /* What a pass may ask about the compilation it is part of. */
 class PassContext {
@@ -167,12 +168,11 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
  * Where arrays are not all dense: gives nodes their operators' sparse forms, and puts casts before
  * nodes without one and behind gradients that are wanted in another storage. A part of every plan,
  * before its other passes on the whole graph, which leave forms alone. `grads`: by place in
- * PassGraph::grads. `heads`: by output, variables that get its storage if some operator infers
- * storages of its own (custom ones see it then, as in 1.9.1), or `in_any_case`; may be empty. Tells
- * of what runs dense unless `quiet`. Returns whether anything is sparse.
+ * PassGraph::grads. `heads`: by output, the variables of their gradients; may be empty. Tells of
+ * what runs dense unless `quiet`. Returns whether anything is sparse.
  */
 bool ChooseStorages(PassGraph* g, VariableTypes* variables, const std::vector<StorageType>& grads, const std::vector<NodePtr>& heads,
-                    bool in_any_case, bool quiet);
+                    HeadStorages head_storages, bool quiet);
 /* The same graph with dense records, which can be bound to arrays of any storage. */
 std::vector<NodeEntry> WithoutForms(const std::vector<NodeEntry>& outputs);
 /* Of nodes that were made since for results: copies and sums. */
