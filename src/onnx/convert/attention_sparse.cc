@@ -20,7 +20,8 @@ struct SparseSizes {
 
 SparseSizes SizesOf(const Call& c, bool packed) {
   SparseSizes g{};
-  g.heads = c.Attr("num_heads", int64_t{0}), g.groups = c.Attr("kv_num_heads", int64_t{0}), g.block = c.Attr("sparse_block_size", int64_t{0});
+  g.heads = c.Attr("num_heads", int64_t{0}), g.groups = c.Attr("kv_num_heads", int64_t{0}),
+  g.block = c.Attr("sparse_block_size", int64_t{0});
   CheckSmall(c, "num_heads, kv_num_heads, sparse_block_size", {g.heads, g.groups, g.block}, 1);
   CheckRank(c, kQuery, 3, 3);
   const Shape& s = c.in(kQuery).shape();

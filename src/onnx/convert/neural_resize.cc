@@ -192,6 +192,31 @@ Value ResizeAxis(const Call& c, const ResizeRules& r, const Value& x, const Axis
   return Where(c, IntsLike(c, taps.beyond, shape, kBool), c.Scalar(r.outside, x.dtype()), y);
 }
 
+/* Integers of two axes: the sum of four elements, in onnxruntime's order, since it is cut. */
+Value CutPlane(const Call& c, const ResizeRules& r, const Value& x, const AxisResize& h, const AxisResize& w) {
+  const Taps rows = MakeTaps(r, h), columns = MakeTaps(r, w);
+  const auto chosen = [&](const Value& from, const Taps& taps, int64_t which, const AxisResize& a) {
+    Sizes index;
+    for (int64_t o = 0; o < a.out; ++o) index.push_back(taps.index[static_cast<size_t>(o * taps.count + which)]);
+    return Take(c, from, c.IntTensor(index), a.axis);
+  };
+  const auto at = [](const Taps& taps, int64_t o, int64_t which) {
+    return static_cast<float>(taps.weight[static_cast<size_t>(o * taps.count + which)]);
+  };
+  Sizes shape(static_cast<size_t>(x.ndim()), 1);
+  shape[static_cast<size_t>(h.axis)] = h.out, shape[static_cast<size_t>(w.axis)] = w.out;
+  Value y;
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 2; ++j) {
+      std::vector<double> weight;
+      for (int64_t m = 0; m < h.out; ++m)
+        for (int64_t n = 0; n < w.out; ++n) weight.push_back(at(columns, n, j) * at(rows, m, i));
+      const Value part = Mul(c, chosen(chosen(x, rows, i, h), columns, j, w), FloatsLike(c, weight, shape, kFloat32));
+      y = y.kind == Value::kNone ? part : Add(c, y, part);
+    }
+  return y;
+}
+
 /* The operators for planes, where their formulas are the same. */
 bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::vector<AxisResize>& axes, Value* y) {
   if (x.ndim() != 4 || x.dtype() != kFloat32 || axes.size() != 2 || axes[0].axis != 2 || axes[1].axis != 3) return false;
@@ -234,8 +259,12 @@ Value ResizeAll(const Call& c, ResizeRules r, const Value& x, std::vector<AxisRe
   y = whole ? c.Cast(x, kFloat32) : x;
   r.cuts = whole;
   // Axes that shrink first.
-  std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.scale < b.scale; });
-  for (const AxisResize& a : axes) y = ResizeAxis(c, r, y, a);
+  const bool plane = whole && axes.size() == 2 && r.mode == kLinear && !r.exclude && !r.smooth && r.where != kCropAndResize;
+  if (!plane) std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.scale < b.scale; });
+  if (plane)
+    y = axes[0].axis < axes[1].axis ? CutPlane(c, r, y, axes[0], axes[1]) : CutPlane(c, r, y, axes[1], axes[0]);
+  else
+    for (const AxisResize& a : axes) y = ResizeAxis(c, r, y, a);
   if (!whole) return y;
   if (x.dtype() == kUint8) y = Clip(c, y, 0, 255);
   if (x.dtype() == kInt8) y = Clip(c, y, -128, 127);

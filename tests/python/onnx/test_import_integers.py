@@ -362,7 +362,7 @@ def test_data_is_rounded_where_the_node_allows_it(block, rows, with_zeros):
 
 @pytest.mark.parametrize("bits, block", [(2, 16), (2, 32), (2, 64), (8, 16), (8, 32)])
 def test_data_is_rounded_where_onnxruntime_rounds_it(bits, block):
-    """Of blocks of 16 numbers of 2 bits it does not, whatever the level is. Here all may be exact."""
+    """Of blocks of 16 numbers of 2 bits it does not, whatever the level is."""
     random = np.random.RandomState(6)
     k, n = 192, 9
     packed = random.randint(0, 256, (n, k // block, block * bits // 8)).astype("u1")
