@@ -179,6 +179,15 @@ def test_what_stands_between_layers(activation):
     assert made.count("_integer_table") >= 4 and "_integer_mean" in made
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
+def test_slopes_of_one_number_in_any_shape(shape):
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    y = b.op("PRelu", x, b.constant(np.full(shape, 0.25), "f4"))
+    b.steps(y, 0.02173, 100, out="y")
+    assert "_integer_table" in check_steps(b, image(2, 8, 9, 7))
+
+
 @pytest.mark.parametrize("activation, weight, each_filter", CASES)
 def test_dense_layers(activation, weight, each_filter):
     b = Builder(activation, weight, each_filter)
