@@ -17,6 +17,7 @@ import onnx_corpus_merged
 import onnx_corpus_more
 import onnx_corpus_newer
 import onnx_corpus_older
+import onnx_corpus_options
 import onnx_corpus_paddle
 import onnx_corpus_pictures
 import onnx_corpus_reworked
@@ -326,6 +327,7 @@ PARTS = {
     "more.": (("torch", "torchvision", "onnxruntime"), lambda: onnx_corpus_more.files(CORPUS, add)),
     "tables.": (("sklearn", "skl2onnx", "pandas", "onnxruntime"), lambda: onnx_corpus_tables.files(CORPUS)),
     "reworked.": (("torch", "torchvision", "onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime"), reworked_files),
+    "options.": (("torch", "onnxruntime"), lambda: onnx_corpus_options.files(CORPUS)),
     "written.": (("onnxscript", "onnxruntime"), lambda: onnx_corpus_written.files(CORPUS)),
     "paddle.": (("paddle", "paddle2onnx", "onnxruntime"), lambda: onnx_corpus_paddle.files(CORPUS)),
     "torchaudio.": (("torch", "torchaudio", "onnxruntime"), lambda: onnx_corpus_sounds.torchaudio_nets(add)),

@@ -60,9 +60,8 @@ class Reader {
     call_.Ignore("no_speech_token_id");  // of an output that is refused
     if (t.wanted && t.first < 0)
       call_.Refuse("attribute beginning_timestamp_token_id is " + Text(t.first) + "; accepted with logits_processor 1: from 0 on");
+    // Inputs 12 and 13 say which scores of the second attention are wanted: only where this is set.
     if (call_.Attr("decoder_output_cross_qk", int64_t{0}) != 0) call_.Refuse("attribute decoder_output_cross_qk is not 0; accepted: 0");
-    for (const int input : {12, 13})
-      if (call_.has(input)) call_.Refuse("input " + Text(input) + " is given; accepted: none");
     for (const int output : {3, 4})
       if (call_.wants(output)) call_.Refuse("output " + Text(output) + " is wanted; accepted: sequences, sequences_scores and scores");
     if (call_.has(14)) s->temperature = Positive(14, "temperature");

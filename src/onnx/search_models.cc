@@ -1,5 +1,6 @@
 #include "onnx/search_models.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "onnx/convert/make.h"
@@ -31,10 +32,10 @@ Value TextModel::Empty(const ValueInfo& info, int64_t rows, int batch, int steps
   return Value(NDArray(shape, Context::CPU(), info.dtype >= 0 ? info.dtype : static_cast<int>(kFloat32)));
 }
 
-std::vector<Value> TextModel::Run(const GraphProto& graph, std::vector<Value> inputs) const {
+std::vector<Value> TextModel::Run(const GraphProto& graph, std::vector<Value> inputs, const std::map<std::string, NDArray>& into) const {
   Env given = control_.Captured();
   for (size_t i = 0; i < inputs.size(); ++i) given[graph.inputs[i].name] = std::move(inputs[i]);
-  return control_.session->RunnerOf(&graph, true)->Run(std::move(given));
+  return control_.session->RunnerOf(&graph, true)->Run(std::move(given), into);
 }
 
 void TextModel::Move(const std::vector<int64_t>& rows, int axis, std::vector<Value>* caches) const {
@@ -100,6 +101,9 @@ class Decoder : public TextModel {
     for (const GraphProto* graph : {&control.Body("decoder"), first}) {
       if (!graph) continue;
       const size_t caches = graph->outputs.empty() ? 0 : graph->outputs.size() - 1;
+      if (graph->inputs.size() > 3 + caches)
+        control.call.Refuse("the decoder reads " + graph->inputs[3 + caches].name +
+                            " behind its caches; accepted: caches that grow, with nothing behind them");
       CheckCounts("decoder", *graph, 3 + caches, 1 + caches);
     }
     mask_ = GivenMask(control.call, mask_input, begin_);
@@ -155,15 +159,42 @@ class Decoder : public TextModel {
 };
 
 /*
+ * Which beam of its example wrote each token of a row, where caches are buffers with room for the
+ * whole text: each beam writes into its own row, and beams that go on from others copy nothing.
+ */
+class Indirection {
+ public:
+  Indirection(int64_t rows, int64_t beams, int64_t room) : rows_(rows), beams_(beams), room_(room) {
+    for (int64_t i = 0; i < rows; ++i) named_.insert(named_.end(), static_cast<size_t>(room), static_cast<int32_t>(i % beams));
+  }
+  /* The rows before that rows go on from, which have `tokens`. */
+  void Follow(const std::vector<int64_t>& from, int64_t tokens) {
+    const std::vector<int32_t> before = named_;
+    for (int64_t i = 0; i < rows_; ++i)
+      std::copy_n(before.begin() + from[static_cast<size_t>(i)] * room_, tokens, named_.begin() + i * room_);
+  }
+  Shape shape() const { return Shape{rows_ / beams_, beams_, room_}; }
+  const std::vector<int32_t>& numbers() const { return named_; }
+
+ private:
+  int64_t rows_, beams_, room_;
+  std::vector<int32_t> named_;
+};
+
+/*
  * The encoder gives scores, its states, and caches of both attentions; or caches of the second
  * attention alone, with or without its states. The decoder: tokens, mask of the encoder's tokens,
  * states of the encoder (each of these two may be missing), caches of both attentions -> scores,
- * caches of the first.
+ * caches of the first. Where the decoder's inputs end with the length of its past, its caches are
+ * buffers with room for a whole text; the number of beams and the indirection may follow.
  */
 class Pair : public TextModel {
  public:
   Pair(const Control& control, const SearchSettings& settings, bool of_sounds)
-      : TextModel(control, settings), encoder_(control.Body("encoder")), decoder_(control.Body("decoder")) {
+      : TextModel(control, settings),
+        encoder_(control.Body("encoder")),
+        decoder_(control.Body("decoder")),
+        beams_(settings.rows(), settings.beams, settings.max_length) {
     const Call& call = control.call;
     const int64_t token = call.Attr("decoder_start_token_id", int64_t{-1});
     if (of_sounds && call.has(kForced))
@@ -175,10 +206,14 @@ class Pair : public TextModel {
       begin_.assign(static_cast<size_t>(settings.batch), Tokens{static_cast<int32_t>(token)});
     if (decoder_.outputs.size() < 3 || decoder_.inputs.size() < 2) call.Refuse("the decoder has no caches");
     own_ = decoder_.outputs.size() - 1;
-    heads_ = decoder_.inputs.size() - std::min(decoder_.inputs.size(), 2 * own_);
+    while (more_ < decoder_.inputs.size() && !IsFloating(decoder_.inputs[decoder_.inputs.size() - 1 - more_].dtype)) ++more_;
+    if (more_ != 0 && more_ != 1 && more_ != 3)
+      call.Refuse("the decoder has " + std::to_string(more_) +
+                  " inputs behind its caches; accepted: none, past_sequence_length, or that with beam_width and cache_indirection");
+    heads_ = decoder_.inputs.size() - std::min(decoder_.inputs.size(), 2 * own_ + more_);
     reads_mask_ = heads_ > 1 && !IsFloating(decoder_.inputs[1].dtype);
     reads_states_ = heads_ > 1 + static_cast<size_t>(reads_mask_);
-    CheckCounts("decoder", decoder_, 1 + reads_mask_ + reads_states_ + 2 * own_, 1 + own_);
+    CheckCounts("decoder", decoder_, 1 + reads_mask_ + reads_states_ + 2 * own_ + more_, 1 + own_);
     scores_ = encoder_.outputs.size() == 2 + 2 * own_;
     const bool states = encoder_.outputs.size() == 1 + own_;
     CheckCounts("encoder", encoder_, encoder_.inputs.size(), scores_ ? 2 + 2 * own_ : own_ + states);
@@ -195,15 +230,20 @@ class Pair : public TextModel {
     const auto middle = scores_ ? at + static_cast<ptrdiff_t>(own_) : at;
     caches_.assign(at, middle);
     cross_.assign(middle, end);
+    for (size_t i = 0; !scores_ && i < own_; ++i) caches_.push_back(Empty(decoder_.inputs[heads_ + i], settings_.batch, 0, 2));
+    if (more_) MakeRoom();
     if (scores_) return results[0];
-    for (size_t i = 0; i < own_; ++i) caches_.push_back(Empty(decoder_.inputs[heads_ + i], settings_.batch, 0, 2));
-    return Decode(Ints(ShapeOf(begin_), Joined(begin_), decoder_.inputs[0]));
+    return Decode(Ints(ShapeOf(begin_), Joined(begin_), decoder_.inputs[0]), 0, Indirection(settings_.batch, 1, settings_.max_length));
   }
 
   Value Step(const std::vector<Tokens>& rows, const std::vector<int64_t>& from) override {
     if (!has_beams_ && settings_.beams > 1) Spread();
-    Follow(from, 0);
-    return Decode(whole_ ? Ints(ShapeOf(rows), Joined(rows), decoder_.inputs[0]) : LastTokens(rows, decoder_.inputs[0]));
+    const int64_t past = static_cast<int64_t>(rows[0].size()) - 1;
+    if (more_ > 1 && has_beams_)
+      beams_.Follow(from, past);
+    else
+      Follow(from, 0);
+    return Decode(whole_ ? Ints(ShapeOf(rows), Joined(rows), decoder_.inputs[0]) : LastTokens(rows, decoder_.inputs[0]), past, beams_);
   }
 
  private:
@@ -256,22 +296,44 @@ class Pair : public TextModel {
     if (reads_states_) states_ = others.back();
   }
 
-  Value Decode(Value tokens) {
+  /* Caches become buffers. */
+  void MakeRoom() {
+    for (Value& cache : caches_) {
+      const int64_t room = settings_.max_length - (cache.ndim() == 4 ? cache.shape()[2] : 0);
+      if (cache.ndim() != 4 || room < 0)
+        control_.call.Refuse("a cache has shape " + Text(cache.shape()) + "; accepted: (batch, heads, steps, size) with up to " +
+                             Text(settings_.max_length) + " steps");
+      cache = Pad(control_.call, cache, {0, 0, 0, 0}, {0, 0, room, 0}, 0);
+    }
+  }
+
+  /* `past`: how many tokens buffers have. */
+  Value Decode(Value tokens, int64_t past, const Indirection& beams) {
     std::vector<Value> inputs = {std::move(tokens)};
     if (reads_mask_) inputs.push_back(Cast(mask_, decoder_.inputs[1]));
     if (reads_states_) inputs.push_back(states_);
+    std::map<std::string, NDArray> into;
+    for (size_t i = 0; more_ && i < own_; ++i) into.emplace(decoder_.outputs[1 + i].name, caches_[i].array);
     for (Value& cache : caches_) inputs.push_back(std::move(cache));
     inputs.insert(inputs.end(), cross_.begin(), cross_.end());
-    std::vector<Value> results = Run(decoder_, std::move(inputs));
+    const auto number = [&](int64_t n) { return Ints(Shape{1}, {static_cast<int32_t>(n)}, decoder_.inputs[inputs.size()]); };
+    if (more_) inputs.push_back(number(past));
+    if (more_ > 1) {
+      inputs.push_back(number(beams.shape()[1]));
+      inputs.push_back(Ints(beams.shape(), beams.numbers(), decoder_.inputs.back()));
+    }
+    std::vector<Value> results = Run(decoder_, std::move(inputs), into);
     caches_.assign(std::make_move_iterator(results.begin() + 1), std::make_move_iterator(results.end()));
     return results[0];
   }
 
   const GraphProto &encoder_, &decoder_;
   size_t own_ = 0, heads_ = 0;  // caches of the first attention; inputs in front of caches
+  size_t more_ = 0;             // inputs behind caches, which are buffers then
   bool reads_mask_ = false, reads_states_ = false;
   bool scores_ = false;  // the encoder runs the decoder's first step
   bool whole_ = false;   // the decoder reads all tokens in each step
+  Indirection beams_;
   Value mask_, states_;
   std::vector<Value> cross_;
 };

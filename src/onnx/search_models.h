@@ -2,6 +2,7 @@
 #ifndef MXNET_ONNX_SEARCH_MODELS_H_
 #define MXNET_ONNX_SEARCH_MODELS_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,8 +39,8 @@ class TextModel {
   Value LastTokens(const std::vector<Tokens>& rows, const ValueInfo& info) const;
   /* A cache without steps, of `rows`. `batch`, `steps`: which dimensions these are. */
   Value Empty(const ValueInfo& info, int64_t rows, int batch, int steps) const;
-  /* Runs a graph on these inputs, in their order. */
-  std::vector<Value> Run(const GraphProto& graph, std::vector<Value> inputs) const;
+  /* Runs a graph on these inputs, in their order. `into`: arrays for outputs, by their names. */
+  std::vector<Value> Run(const GraphProto& graph, std::vector<Value> inputs, const std::map<std::string, NDArray>& into = {}) const;
   /* Rows of all caches, along `axis`. */
   void Move(const std::vector<int64_t>& rows, int axis, std::vector<Value>* caches) const;
   /* Moves caches that Start or Step made. */

@@ -240,6 +240,7 @@ const Rules& AttentionRules() {
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},
       {"com.microsoft", "PackedAttention", 1, kNewest, ConvertPackedAttention, nullptr},
       {"com.microsoft", "PackedMultiHeadAttention", 1, kNewest, ConvertPackedMultiHeadAttention, nullptr},
+      {"com.microsoft", "SparseAttention", 1, kNewest, ConvertSparseAttention, nullptr},
       {"com.microsoft", "RemovePadding", 1, kNewest, ConvertRemovePadding, nullptr},
       {"com.microsoft", "RestorePadding", 1, kNewest, ConvertRestorePadding, nullptr},
       {"com.microsoft", "RelativePositionBias", 1, kNewest, ConvertRelativePositionBias, nullptr},

@@ -83,6 +83,7 @@ void ConvertMicrosoftRotary(Call& c);
 void ConvertPackedAttention(Call& c);
 void ConvertPackedMultiHeadAttention(Call& c);
 void ConvertRemovePadding(Call& c);
+void ConvertSparseAttention(Call& c);
 void ConvertRestorePadding(Call& c);
 void ConvertRelativePositionBias(Call& c);
 void ConvertGatedRelativePositionBias(Call& c);

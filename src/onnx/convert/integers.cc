@@ -246,7 +246,10 @@ Value TableOf(const Call& c, const Quantity& x, const Quantity& y, int dtype, co
     return apply(x.numbers);
   uint8_t bytes[256];
   for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
-  return c.Op("_integer_table", {x.numbers, apply(c.Tensor(Shape{256}, x.numbers.dtype(), bytes))});
+  Sizes all(static_cast<size_t>(x.numbers.ndim()), 1);  // other operands may have as many dimensions
+  all.back() = 256;
+  const Value table = apply(c.Tensor(Shape(all), x.numbers.dtype(), bytes));
+  return c.Op("_integer_table", {x.numbers, c.Reshape(table, Shape{256})});
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct ResizeRules {
   Nearest nearest = kPreferFloor;
   double cubic = -0.75, outside = 0;
   bool exclude = false, smooth = false;
+  bool cuts = false;  // results are cut to integers
 };
 
 struct AxisResize {
@@ -46,19 +47,30 @@ struct Taps {
   std::vector<int64_t> beyond;  // (out,): 1 where the position is outside; empty: none is
 };
 
-double Position(const ResizeRules& r, const AxisResize& a, int64_t o) {
-  const double x = static_cast<double>(o), in = static_cast<double>(a.in), width = a.scale * in;
+template <typename Number>
+double PositionIn(const ResizeRules& r, const AxisResize& a, int64_t o) {
+  const Number x = static_cast<Number>(o), in = static_cast<Number>(a.in), scale = static_cast<Number>(a.scale), width = scale * in;
+  const Number half = static_cast<Number>(0.5);
   switch (r.where) {
-    case kHalfPixel: return (x + 0.5) / a.scale - 0.5;
-    case kHalfPixelSymmetric: return in / 2 * (1 - static_cast<double>(a.out) / width) + (x + 0.5) / a.scale - 0.5;
-    case kPytorchHalfPixel: return width == 1 ? -0.5 : (x + 0.5) / a.scale - 0.5;
+    case kHalfPixel: return (x + half) / scale - half;
+    case kHalfPixelSymmetric: return in / 2 * (1 - static_cast<Number>(a.out) / width) + (x + half) / scale - half;
+    case kPytorchHalfPixel: return width == 1 ? -half : (x + half) / scale - half;
     case kAlignCorners: return width == 1 ? 0 : x * (in - 1) / (width - 1);
-    case kAsymmetric: return x / a.scale;
-    case kHalfPixelForNearest: return (x + 0.5) / a.scale;
+    case kAsymmetric: return x / scale;
+    case kHalfPixelForNearest: return (x + half) / scale;
     default: break;
   }
   const double span = (a.roi_end - a.roi_begin) * (in - 1);
   return a.roi_begin * (in - 1) + (width == 1 ? span / 2 : x * span / (width - 1));
+}
+
+/* Where sums of a third and two thirds are cut to integers, the last bit of a position decides; it
+ * is that of float32 then, as in onnxruntime. */
+double Position(const ResizeRules& r, const AxisResize& a, int64_t o) {
+  if (!r.cuts) return PositionIn<double>(r, a, o);
+  const double x = PositionIn<float>(r, a, o);
+  const bool inside = r.mode == kLinear && !r.exclude && !r.smooth && r.where != kCropAndResize;
+  return inside ? std::min(std::max(x, 0.0), static_cast<double>(a.in - 1)) : x;  // one element times 1, not two parts of it
 }
 
 int64_t NearestIndex(Nearest rule, double scale, double x) {
@@ -180,6 +192,31 @@ Value ResizeAxis(const Call& c, const ResizeRules& r, const Value& x, const Axis
   return Where(c, IntsLike(c, taps.beyond, shape, kBool), c.Scalar(r.outside, x.dtype()), y);
 }
 
+/* Integers of two axes: the sum of four elements, in onnxruntime's order, since it is cut. */
+Value CutPlane(const Call& c, const ResizeRules& r, const Value& x, const AxisResize& h, const AxisResize& w) {
+  const Taps rows = MakeTaps(r, h), columns = MakeTaps(r, w);
+  const auto chosen = [&](const Value& from, const Taps& taps, int64_t which, const AxisResize& a) {
+    Sizes index;
+    for (int64_t o = 0; o < a.out; ++o) index.push_back(taps.index[static_cast<size_t>(o * taps.count + which)]);
+    return Take(c, from, c.IntTensor(index), a.axis);
+  };
+  const auto at = [](const Taps& taps, int64_t o, int64_t which) {
+    return static_cast<float>(taps.weight[static_cast<size_t>(o * taps.count + which)]);
+  };
+  Sizes shape(static_cast<size_t>(x.ndim()), 1);
+  shape[static_cast<size_t>(h.axis)] = h.out, shape[static_cast<size_t>(w.axis)] = w.out;
+  Value y;
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 2; ++j) {
+      std::vector<double> weight;
+      for (int64_t m = 0; m < h.out; ++m)
+        for (int64_t n = 0; n < w.out; ++n) weight.push_back(at(columns, n, j) * at(rows, m, i));
+      const Value part = Mul(c, chosen(chosen(x, rows, i, h), columns, j, w), FloatsLike(c, weight, shape, kFloat32));
+      y = y.kind == Value::kNone ? part : Add(c, y, part);
+    }
+  return y;
+}
+
 /* The operators for planes, where their formulas are the same. */
 bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::vector<AxisResize>& axes, Value* y) {
   if (x.ndim() != 4 || x.dtype() != kFloat32 || axes.size() != 2 || axes[0].axis != 2 || axes[1].axis != 3) return false;
@@ -203,7 +240,7 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
   return true;
 }
 
-Value ResizeAll(const Call& c, const ResizeRules& r, const Value& x, std::vector<AxisResize> axes) {
+Value ResizeAll(const Call& c, ResizeRules r, const Value& x, std::vector<AxisResize> axes) {
   Sizes shape = DimsOf(x.shape());
   for (const AxisResize& a : axes) {
     if (!(a.scale > 0) || a.out < 0)
@@ -220,9 +257,14 @@ Value ResizeAll(const Call& c, const ResizeRules& r, const Value& x, std::vector
   if (ByOperator(c, r, x, axes, &y)) return y;
   const bool whole = !IsFloating(x.dtype()) && r.mode != kNearest;
   y = whole ? c.Cast(x, kFloat32) : x;
+  r.cuts = whole;
   // Axes that shrink first.
-  std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.scale < b.scale; });
-  for (const AxisResize& a : axes) y = ResizeAxis(c, r, y, a);
+  const bool plane = whole && axes.size() == 2 && r.mode == kLinear && !r.exclude && !r.smooth && r.where != kCropAndResize;
+  if (!plane) std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.scale < b.scale; });
+  if (plane)
+    y = axes[0].axis < axes[1].axis ? CutPlane(c, r, y, axes[0], axes[1]) : CutPlane(c, r, y, axes[1], axes[0]);
+  else
+    for (const AxisResize& a : axes) y = ResizeAxis(c, r, y, a);
   if (!whole) return y;
   if (x.dtype() == kUint8) y = Clip(c, y, 0, 255);
   if (x.dtype() == kInt8) y = Clip(c, y, -128, 127);

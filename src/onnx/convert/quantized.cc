@@ -224,6 +224,13 @@ void ConvertDynamicQuantize(Call& c) {
   c.Out(0, r.y), c.Out(1, r.scale), c.Out(2, r.zero);
 }
 
+/* int16: sums wrap at 32 bits. */
+void ConvertMatMulInteger16(Call& c) {
+  for (int i : {0, 1}) CheckRank(c, i, 2, 32);
+  const Value y = MatMul(c, c.Cast(c.in(0), kFloat64), c.Cast(c.in(1), kFloat64));
+  c.Out(c.Cast(c.Cast(y, kInt64), kInt32));
+}
+
 void ConvertMatMulInteger(Call& c) { c.Out(IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3))); }
 
 Window IntWindow(const Call& c, const Value& x, const Value& w) {
@@ -326,6 +333,7 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "QLinearConcat", 1, kNewest, ConvertQLinearConcat, nullptr},
       {"com.microsoft", "QGemm", 1, kNewest, ConvertQGemm, nullptr},
       {"com.microsoft", "DynamicQuantizeMatMul", 1, kNewest, ConvertDynamicQuantizeMatMul, nullptr},
+      {"com.microsoft", "MatMulInteger16", 1, kNewest, ConvertMatMulInteger16, nullptr},
       {"com.microsoft", "MatMulIntegerToFloat", 1, kNewest, ConvertMatMulIntegerToFloat, nullptr},
       {"com.microsoft", "MoE", 1, kNewest, ConvertMoE, nullptr},
       {"com.microsoft", "QMoE", 1, kNewest, ConvertQMoE, nullptr},

@@ -111,7 +111,8 @@ void ConvertMatMulNBits(Call& c) {
   const int64_t k = c.Attr("K", int64_t{0}), n = c.Attr("N", int64_t{0}), bits = c.Attr("bits", int64_t{4}),
                 block = c.Attr("block_size", int64_t{0});
   BlockForm f;
-  f.bits = bits, f.in_integers = c.Attr("accuracy_level", int64_t{0}) == 4;
+  f.bits = bits;
+  f.in_integers = c.Attr("accuracy_level", int64_t{0}) == 4 && (bits != 2 || block >= 32);  // as onnxruntime takes the level
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
   const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8;

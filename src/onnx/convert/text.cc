@@ -206,8 +206,7 @@ const Rules& TextRules() {
         {"", "StringNormalizer", 10, kNewest, Normalizer, nullptr}, {"", "RegexFullMatch", 20, kNewest, FullMatch, nullptr},
         {"", "TfIdfVectorizer", 9, kNewest, TfIdf, nullptr},
     };
-    const Rules tokens = TokenRules();
-    made.insert(made.end(), tokens.begin(), tokens.end());
+    for (const Rules& more : {TokenRules(), DecodingRules()}) made.insert(made.end(), more.begin(), more.end());
     return made;
   }();
   return rules;

@@ -7,7 +7,8 @@
 namespace mxnet {
 namespace onnx {
 
-Rules TokenRules();  // part of TextRules
+Rules TokenRules();     // part of TextRules
+Rules DecodingRules();  // part of TextRules
 
 }  // namespace onnx
 }  // namespace mxnet

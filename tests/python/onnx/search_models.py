@@ -200,6 +200,58 @@ class Pair:
                       self.caches("present", "self", "total"))
 
 
+class Buffers(Pair):
+    """A Pair whose decoder has buffers with room for a whole text. `masked`: it attends by
+    DecoderMaskedMultiHeadAttention, where beams share what is before them; MultiHeadAttention with
+    the length of the past alone otherwise."""
+
+    def __init__(self, seed, masked=True, **options):
+        super().__init__(seed, **options)
+        self.masked = masked
+
+    def attention(self, g, inputs, cache=(), names=(), **attributes):
+        op, (q, k, v, mask) = "MultiHeadAttention", inputs
+        if self.masked:
+            op, beams = "DecoderMaskedMultiHeadAttention", ["beam_width", "cache_indirection"]
+            past = [*cache, "past_sequence_length", *beams] if cache else []
+            inputs = [q, k, v, mask, "", *past]
+            attributes = {"past_present_share_buffer": 1} if cache else {}
+        else:
+            inputs = [q, k, v, "", mask, "", *cache, *(["past_sequence_length"] if cache else [])]
+        name = g.name() + "_y"
+        while not inputs[-1]:
+            inputs.pop()
+        g.nodes.append(helper.make_node(op, inputs, [name, *names], domain="com.microsoft",
+                                        num_heads=self.heads, **attributes))
+        return name
+
+    def decode(self, g, ids, states, mask, selves, crosses):
+        if states:
+            return super().decode(g, ids, states, mask, selves, crosses)
+        g.random = np.random.RandomState(self.seed + 1)
+        width = self.width
+        x = g("Gather", g.weight(self.vocab, width), ids)
+        for i in range(self.layers):
+            q, k, v = (g("MatMul", x, g.weight(width, width, scale=0.5)) for _ in range(3))
+            names = [f"present_key_self_{i}", f"present_value_self_{i}"]
+            y = self.attention(g, [q, k, v, ""], selves[i], names, unidirectional=1)
+            x = g("Add", x, g("MatMul", y, g.weight(width, width, scale=0.5)))
+            q = g("MatMul", x, g.weight(width, width, scale=0.5))
+            y = self.attention(g, [q, *crosses[i], mask or ""])
+            x = g("Add", x, g("MatMul", y, g.weight(width, width, scale=0.5)))
+        norm = g("LayerNormalization", x, g.constant(np.ones(width, "float32")), axis=-1)
+        g("MatMul", norm, g.weight(width, self.vocab, scale=self.gain / np.sqrt(width)),
+          into="logits")
+
+    def decoder(self):
+        graph = super().decoder()
+        graph.input.append(info("past_sequence_length", INT, [1]))
+        if self.masked:
+            graph.input.append(info("beam_width", INT, [1]))
+            graph.input.append(info("cache_indirection", INT, ["batch", "beams", "room"]))
+        return graph
+
+
 ORDER = {
     "GreedySearch": ["input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask",
                      "prefix_vocab_mask", "attention_mask"],

@@ -179,6 +179,15 @@ def test_what_stands_between_layers(activation):
     assert made.count("_integer_table") >= 4 and "_integer_mean" in made
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
+def test_slopes_of_one_number_in_any_shape(shape):
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    y = b.op("PRelu", x, b.constant(np.full(shape, 0.25), "f4"))
+    b.steps(y, 0.02173, 100, out="y")
+    assert "_integer_table" in check_steps(b, image(2, 8, 9, 7))
+
+
 @pytest.mark.parametrize("activation, weight, each_filter", CASES)
 def test_dense_layers(activation, weight, each_filter):
     b = Builder(activation, weight, each_filter)
@@ -358,6 +367,27 @@ def test_data_is_rounded_where_the_node_allows_it(block, rows, with_zeros):
     if block >= 32:  # smaller ones are rounded by processors with AVX-512 VNNI
         forms.pop()
     assert min(np.abs(got - v).max() for v in forms) < 2e-3
+
+
+@pytest.mark.parametrize("bits, block", [(2, 16), (2, 32), (2, 64), (8, 16), (8, 32)])
+def test_data_is_rounded_where_onnxruntime_rounds_it(bits, block):
+    """Of blocks of 16 numbers of 2 bits it does not, whatever the level is."""
+    random = np.random.RandomState(6)
+    k, n = 192, 9
+    packed = random.randint(0, 256, (n, k // block, block * bits // 8)).astype("u1")
+    scales = (0.5 + random.rand(n * k // block)).astype("f4")
+    feeds, weights = {"x": random.randn(1, 5, k).astype("f4")}, {"w": packed, "s": scales}
+
+    def made(**more):
+        return model([node("MatMulNBits", ["x", "w", "s"], ["y"], K=k, N=n, bits=bits, block_size=block, **more, **MICROSOFT)],
+                     feeds, weights)
+
+    leveled = made(accuracy_level=4)
+    want, got, exact = theirs(leveled, feeds)[0], ours(leveled, feeds)[0], ours(made(), feeds)[0]
+    near = [np.abs(got - v).max() / np.abs(want).max() for v in (want, exact)]
+    assert min(near) < 1e-5
+    if (bits, block) == (2, 16):
+        assert max(near) < 1e-5
 
 
 def test_packed_rows_without_numbers_give_zeros():

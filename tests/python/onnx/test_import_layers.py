@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import check, model, node, ours
+from import_checks import check, model, node, ours, theirs
 
 RANDOM = np.random.RandomState(0)
 
@@ -74,6 +74,20 @@ def test_rows_before_opset_13(op, axis):
 def test_resizing_of_old_opsets(op, opset, mode, scales):
     made = node(op, ["x", "s"], ["y"], mode=mode)
     check(made, {"x": floats(1, 2, 4, 6)}, {"s": np.array(scales, np.float32)}, opset=opset)
+
+
+@pytest.mark.parametrize("scales", [[3.0], [7.0], [60.0], [0.4], [3.0, 7.0], [5.0, 0.6], [0.4, 0.3]], ids=str)
+@pytest.mark.parametrize("where", ["half_pixel", "pytorch_half_pixel", "asymmetric"])
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_resized_integers_are_cut_where_float32_has_them(kind, where, scales):
+    """A sum of a third and two thirds is an integer or a bit below it, as its weights round."""
+    levels = RANDOM.randint(0, 127, (1, 4, 53, 31)[:2 + len(scales)]).astype(kind)
+    made = node("Resize", ["x", "", "s"], ["y"], mode="linear", coordinate_transformation_mode=where)
+    data = model([made], {"x": levels}, {"s": np.array([1, 1, *scales], "float32")})
+    (want,), (got,) = theirs(data, {"x": levels}), ours(data, {"x": levels})
+    assert got.dtype == want.dtype
+    assert (np.abs(got.astype(int) - want) <= 1).all()
+    assert (got != want).mean() < 0.01
 
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
