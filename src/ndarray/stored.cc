@@ -92,6 +92,12 @@ uint64_t ContentsNumber(const NDArray& array) {
   return Mix(number, static_cast<uint64_t>(array.dtype())) | 1;
 }
 
+void SetHasForms(const NDArray& array) {
+  if (StoredIn(array) != 0) array.chunk()->stored->SetHasForms();
+}
+
+bool HasForms(const NDArray& array) { return StoredIn(array) != 0 && array.chunk()->stored->has_forms(); }
+
 void FillStored(Chunk* chunk) {
   if (!chunk->is_delayed()) return;
   std::lock_guard<ForkMutex> lock(*g_stored);

@@ -9,6 +9,7 @@
 #ifndef MXNET_NDARRAY_STORED_H_
 #define MXNET_NDARRAY_STORED_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -26,12 +27,16 @@ class StoredContents {
   virtual void Read(void* to) const = 0;
   /* No other contents have it. */
   uint64_t id() const { return id_; }
+  /* Kernels have made forms of them (HasForms). */
+  virtual void SetHasForms() const { has_forms_.store(true, std::memory_order_relaxed); }
+  bool has_forms() const { return has_forms_.load(std::memory_order_relaxed); }
 
  private:
   const uint64_t id_;
   uint64_t version_ = 0;  // of the array, while nobody has written it
   int holders_ = 0;
   bool filled_ = false;
+  mutable std::atomic<bool> has_forms_{false};
   friend NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
   friend uint64_t StoredIn(const NDArray& array);
   friend void FillStored(Chunk* chunk);
@@ -48,6 +53,11 @@ uint64_t StoredIn(const NDArray& array);
  * so does this one until it is written. 0: not known, for its memory is somebody else's, who may
  * write it unseen. REQUIRES: nobody is writing it. */
 uint64_t ContentsNumber(const NDArray& array);
+/* A kernel wants a form of its own of the array's contents, or has found one that is there. */
+void SetHasForms(const NDArray& array);
+/* Has one wanted a form of them, or of what was computed of them? Another one that wants the same
+ * most likely finds it while plans of the model are there. */
+bool HasForms(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
 /* The contents are there until ReleaseStored. False: they stay anyway. */

@@ -132,6 +132,7 @@ class GraphBuilder {
   /* Variables made of known contents. */
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
   Context ctx() const { return ctx_; }
+  bool on_arrays() const { return draws_; }
   bool widens() const { return widens_; }
   void SetWidens(bool widens) { widens_ = widens; }  // before anything is made
   FoldedWeights* folded() const { return folded_; }

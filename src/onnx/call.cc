@@ -49,6 +49,11 @@ const Value& Call::in(int i) const {
   return inputs_[static_cast<size_t>(i)];
 }
 
+bool Call::IsWeight(int i) const {
+  const Value& v = in(i);
+  return v.known() && (!builder_->on_arrays() || builder_->folded()->Keeps({v.array})[0]);
+}
+
 const NDArray& Call::Known(int i) const {
   const Value& v = in(i);
   if (v.kind != Value::kTensor) Refuse("input " + std::to_string(i) + " is not a tensor of numbers");

@@ -92,6 +92,9 @@ class Call {
   /* Does anybody read that output? */
   bool wants(int i) const { return i < num_outputs() && !node.outputs[static_cast<size_t>(i)].empty(); }
 
+  /* Is it known, and not data of a call whose nodes run on arrays? */
+  bool IsWeight(int i) const;
+
   /* The contents of an input, on the CPU; throws NeedsValue. Ints and Floats convert from any dtype
    * of numbers. */
   const NDArray& Known(int i) const;

@@ -43,6 +43,10 @@ class ConstantCall {
     }
   }
   int runs() const { return runs_; }
+  void SetHasForms() const {
+    for (const Operand& o : operands_)
+      if (o.stored) o.stored->SetHasForms();
+  }
   /* Writes result `wanted`. */
   void Compute(size_t wanted, void* to) const {
     std::vector<Bytes> held;
@@ -96,6 +100,10 @@ class ComputedContents final : public StoredContents {
   ComputedContents(std::shared_ptr<const ConstantCall> call, size_t result) : call_(std::move(call)), result_(result) {}
   void Read(void* to) const override { call_->Compute(result_, to); }
   int runs() const { return call_->runs(); }
+  void SetHasForms() const override {
+    StoredContents::SetHasForms();
+    call_->SetHasForms();
+  }
 
  private:
   const std::shared_ptr<const ConstantCall> call_;

@@ -1,16 +1,20 @@
 /*
- * A small model node by node, for shapes that come for the first time.
+ * A model node by node, for shapes that come for the first time.
  *
- * A plan costs some hundred microseconds to make. A service whose batches have ever new sizes would
- * pay that in most calls, for a model that computes for ten. So such a call runs each node on
- * arrays, by the converter that plans are made with. Shapes that come again get a plan.
+ * A plan costs some hundred microseconds to make, and milliseconds for a decoder. A service whose
+ * batches have ever new sizes would pay that in most calls, for a model that computes for less. So
+ * such a call runs each node on arrays, by the converter that plans are made with. Shapes that come
+ * again get a plan.
  */
 #ifndef MXNET_ONNX_ONCE_H_
 #define MXNET_ONNX_ONCE_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "onnx/reuse.h"
@@ -29,24 +33,39 @@ class NodeByNode {
              const Conversions& converted);
   /* Adds what the nodes give; what nobody reads any more goes. Results are arrays of their own. */
   void Run(Env* env) const;
-  /* Bytes of weights whose arrays would have to be made again, since plans alone hold them. */
+  /* Bytes of weights whose arrays would have to be made again, since plans alone hold what they
+   * made of them, and of something else than these weights. */
   size_t given_back() const;
+  /* Bytes of weights that runs have read from where they are stored, for forms of their own. */
+  size_t read_again() const { return read_again_.load(std::memory_order_relaxed); }
 
  private:
   struct Step {
     const NodeProto* node;
     const Rule* rule;
-    std::vector<const std::string*> last;  // names that no later step reads
+    std::vector<int> in, out;  // places of names; -1: none
+    std::vector<int> last;     // that no later step reads
+  };
+  struct Place {
+    const std::string* name;
+    const Value* constant;  // null: it depends on inputs
   };
   /* Null: it depends on inputs. */
   const Value* Constant(const std::string& name) const;
+  int PlaceOf(const std::string& name);
+  bool AddKnown(const NodeProto& node, const std::vector<Value>* made);
+  void AddSteps(const std::vector<const NodeProto*>& nodes, const Conversions& converted);
+  void PutResults(const std::vector<const Value*>& at, std::vector<Value>* made, Env* env) const;
   std::unique_ptr<CallStates> TakeStates() const;
 
   Session* const session_;
   std::vector<Step> steps_;
-  Env known_;                         // what nodes give that read weights alone
-  std::vector<NDArray> weights_;      // that the steps read
-  std::vector<std::string> results_;  // names that are kept
+  Env known_;                  // what nodes give that read weights alone
+  std::vector<Place> places_;  // of all names
+  std::unordered_map<std::string_view, int> place_of_;
+  std::vector<NDArray> weights_;  // that the steps read
+  std::vector<int> results_;      // that are kept
+  mutable std::atomic<size_t> read_again_{0};
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<CallStates>> states_;  // that no thread uses now
 };

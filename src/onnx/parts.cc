@@ -14,9 +14,11 @@ constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
 constexpr size_t kNodesOfPart = 4;       // on average, at least
 constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
-constexpr size_t kMostOfQuick = 256;     // nodes of a model that may run node by node
+constexpr size_t kMostOfQuick = 2048;    // nodes of a graph that may run node by node
 constexpr double kNsOfPlan = 300000;     // about what a new plan costs,
-constexpr double kNsOfQuickNode = 4000;  // and what a node costs more in it than by itself
+constexpr double kNsOfPlanNode = 8000;   // and each node of it,
+constexpr double kNsOfRoundNode = 4000;  // less where plans of a body may serve many rounds
+constexpr int kBeforeRehearsal = 5;      // calls with the same shapes: they tell how long a plan runs
 constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
 constexpr int64_t kMostOfConstant = 64;     // elements of constants in parts that are shared; others are weights that kernels pack
 
@@ -175,17 +177,17 @@ bool Runner::IsQuick(const Env& env) const {
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   double ns = 0;
   for (const Stage* stage = &made; stage;) {
-    if (stage->op) ns += stage->op->Stats().forward_ns;
+    if (stage->op) ns += std::min(stage->op->Stats().forward_ns, stage->fastest_ns.load(std::memory_order_relaxed));
     stage = stage->rest && !stage->rest->stages.empty() ? stage->rest->stages.front().get() : nullptr;
   }
-  const double plan = IsModel() ? kNsOfPlan : 0;  // rounds come again: theirs may serve for long
-  return ns * ElementsOf(env) / std::max(1.0, made.elements) <= plan + kNsOfQuickNode * static_cast<double>(root_.nodes.size());
+  const double nodes = static_cast<double>(root_.nodes.size()), plan = grows_ ? kNsOfPlan + kNsOfPlanNode * nodes : kNsOfRoundNode * nodes;
+  return ns * ElementsOf(env) / std::max(1.0, made.elements) <= plan;
 }
 
 /* How this call is to be run. */
 Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!recent_.empty() && recent_.front() == types) return {};
+  if (!recent_.empty() && recent_.front() == types) return {nullptr, nullptr, ToRehearse(env)};
   const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
   recent_.push_front(types);
   if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
@@ -196,22 +198,64 @@ Runner::Way Runner::WayFor(const std::string& types, const Env& env, const std::
     parts_ = MakeParts(*draft_);
     draft_.reset();
   }
-  if (!parts_) return {nullptr, OnceFor(env)};
+  if (!parts_) return {nullptr, OnceFor(env), nullptr};
   for (const auto& result : into)  // a part would write what a later one reads
     for (const auto& given : env)
       if (given.second.array.chunk() == result.second.chunk()) return {};
-  return {parts_, nullptr};
+  return {parts_, nullptr, nullptr};
 }
 
 /* Null: a plan is to be made. */
 std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
   if (!IsQuick(env)) return nullptr;
-  if (once_ && root_.nodes.size() >= kFewestNodes && root_.stages.size() == 1) return nullptr;  // parts may be better: two plans tell
-  return Once();
+  if (met_once_ > 0 && root_.nodes.size() >= kFewestNodes && root_.stages.size() == 1)
+    return nullptr;  // parts may be better: two plans tell
+  std::shared_ptr<const NodeByNode> once = Once();
+  met_once_ += once != nullptr;
+  return once;
+}
+
+/*
+ * One of the first calls of a model whose sizes are free runs node by node, too: what a new shape
+ * would wait for is there then (tables of the steps, forms of small weights, code in the
+ * processor's caches). Null: there is nothing to rehearse, or it was done.
+ */
+std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
+  if (same_again_ >= kBeforeRehearsal || !grows_ || !IsModel() || root_.stages.empty() || ++same_again_ < kBeforeRehearsal) return nullptr;
+  const auto is_free = [](const ValueInfo& v) {
+    return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
+  };
+  if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free) || !IsQuick(env)) return nullptr;
+  bool draws = false;  // random numbers, which are the caller's
+  DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
+  return draws ? nullptr : Once();
+}
+
+void Runner::Rehearse(const NodeByNode& once, Env env) {
+  bool failed = false;
+  try {
+    once.Run(&env);
+  } catch (const Error&) {  // plans do without it
+    failed = true;
+  }
+  if (failed || once.read_again() > kMostGivenBack) LeaveOnce();
+}
+
+/* From now on new shapes get plans. */
+void Runner::LeaveOnce() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  never_once_ = true;
+  once_.reset();
+}
+
+void Runner::RunOnce(const NodeByNode& once, Env* env) {
+  once.Run(env);
+  if (once.read_again() > kMostGivenBack) LeaveOnce();
 }
 
 /* REQUIRES: a plan, and a graph that is quick. */
 std::shared_ptr<const NodeByNode> Runner::Once() {
+  if (never_once_) return nullptr;
   if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, graph_->outputs, converted_);
   return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
 }

@@ -1,10 +1,12 @@
 #include "onnx/stage.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "executor/explain.h"
 #include "executor/passes/core/passes.h"
 #include "graph/reduce_precision.h"
+#include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
 
@@ -15,6 +17,7 @@ namespace {
 // Contents of so many elements may choose a plan: sizes, axes, conditions.
 constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
 constexpr int kMostRebuilt = 8;
+constexpr int kMostTimed = 6;                               // runs of a plan, behind the first
 constexpr size_t kAnyPlans = 16, kMostNodesOfPlans = 8192;  // so many plans are kept, and more while they have fewer nodes than that
 
 std::string ContentsOf(const Value& v) {
@@ -445,6 +448,21 @@ static void CheckFits(const std::string& name, const NDArray& given, const Tenso
       << "; accepted: " << DTypeName(what.dtype) << ' ' << what.shape;
 }
 
+/* What the first runs took tells better than estimates what a model is worth. The very first one
+ * packs weights. */
+void Runner::InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const {
+  const int run = stage.timed.load(std::memory_order_relaxed);
+  if (run > kMostTimed || !grows_ || session_->options().ctx.is_gpu() || mxnet::Env::Get().enforce_determinism)
+    return stage.op->Invoke(in, out);
+  const auto begin = std::chrono::steady_clock::now();
+  stage.op->Invoke(in, out);
+  for (const NDArray* a : out) a->WaitToRead();
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
+  stage.timed.store(run + 1, std::memory_order_relaxed);
+  if (run > 0 && ns.count() < stage.fastest_ns.load(std::memory_order_relaxed))
+    stage.fastest_ns.store(ns.count(), std::memory_order_relaxed);
+}
+
 void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env) {
   std::vector<NDArray> outputs(static_cast<size_t>(stage.num_outputs));
   for (const auto& result : stage.results) {
@@ -468,7 +486,7 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
     std::vector<NDArray*> in, out;
     for (NDArray& a : arrays) in.push_back(&a);
     for (NDArray& a : outputs) out.push_back(&a);
-    stage.op->Invoke(in, out);
+    InvokeTimed(stage, in, out);
   }
   for (const auto& result : stage.results) (*env)[result.first] = Filled(result.second, outputs);
   for (const NodeProto* n : stage.host) RunNode(*n, env);
@@ -554,14 +572,15 @@ bool Runner::IsKept(const std::string& name, const Stages& stages) const {
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
-  Way way = {nullptr, OnceForRound(env)};
+  Way way = {nullptr, OnceForRound(env), nullptr};
   std::string types;
   if (!way.once) {
     types = TypesOf(root_, env);
     way = WayFor(types, env, into);
   }
+  if (way.rehearsed) Rehearse(*way.rehearsed, env);
   if (way.once)
-    way.once->Run(&env);
+    RunOnce(*way.once, &env);
   else if (way.parts)
     RunParts(way.parts.get(), into, &env, &stages);
   else

@@ -2,6 +2,7 @@
 #ifndef MXNET_ONNX_STAGE_H_
 #define MXNET_ONNX_STAGE_H_
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <list>
@@ -55,10 +56,12 @@ struct Stage {
   std::vector<Operand> operands;
   int num_outputs = 0;
   std::vector<std::pair<std::string, Slot>> results;
-  std::deque<NodeProto> made;          // nodes in the place of others
-  std::vector<const NodeProto*> host;  // to be run on arrays when the plan is done
-  std::unique_ptr<Pending> rest;       // what follows; null: nothing
-  double elements = 0;                 // of the values at its start
+  std::deque<NodeProto> made;                    // nodes in the place of others
+  std::vector<const NodeProto*> host;            // to be run on arrays when the plan is done
+  std::unique_ptr<Pending> rest;                 // what follows; null: nothing
+  double elements = 0;                           // of the values at its start
+  mutable std::atomic<int> timed{0};             // runs of the plan that were timed,
+  mutable std::atomic<double> fastest_ns{1e18};  // and the fastest one
 };
 
 /* Nodes that are still to be done, and the stages that begin there, the one used last first. */
@@ -122,12 +125,17 @@ class Runner {
   bool IsKept(const std::string& name, const Stages& stages) const;
   bool RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
   void RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  struct Way {  // neither: a plan of the whole model
+  struct Way {  // neither of the first two: a plan of the whole model
     std::shared_ptr<Parts> parts;
     std::shared_ptr<const NodeByNode> once;
+    std::shared_ptr<const NodeByNode> rehearsed;  // runs as well, for shapes to come
   };
   Way WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
   bool IsQuick(const Env& env) const;
+  std::shared_ptr<const NodeByNode> ToRehearse(const Env& env);
+  void Rehearse(const NodeByNode& once, Env env);
+  void RunOnce(const NodeByNode& once, Env* env);
+  void LeaveOnce();
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   std::shared_ptr<const NodeByNode> Once();
   /* For a round of a body; null when a plan serves it. */
@@ -136,6 +144,7 @@ class Runner {
   std::shared_ptr<Parts> MakeParts(const PartsDraft& draft) const;
   static size_t KeptPlans(const Pending& pending);
   std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
+  void InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const;
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
   bool IsModel() const { return graph_ == &session_->model().graph; }  // not a body of a node
@@ -154,6 +163,9 @@ class Runner {
   std::unique_ptr<PartsDraft> draft_;
   std::shared_ptr<Parts> parts_;
   std::shared_ptr<const NodeByNode> once_;
+  int met_once_ = 0;                                       // shapes that it served
+  int same_again_ = 0;                                     // calls with the shapes of the one before, up to the rehearsal
+  bool never_once_ = false;                                // it failed, or read too many weights
   std::deque<std::string> recent_;                         // types of the last calls, the last one first
   std::map<std::string, std::shared_ptr<CachedOp>> same_;  // of parts, by what they compute
 };
@@ -236,8 +248,7 @@ Value ValueOf(const Constant& constant);
 /* Converts a node, and says in errors which it is. */
 void Apply(const Rule& rule, Call* call);
 /* The inputs of a node that runs on arrays, and its results. */
-using FindsValue = std::function<const Value*(const std::string& name)>;
-std::vector<Value> OperandsOnCPU(const NodeProto& node, const FindsValue& find, GraphBuilder* builder);
+Value OnCPU(const Value& value, const std::string& name, GraphBuilder* builder);
 std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
 std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder);
 void PutResults(const NodeProto& node, std::vector<Value> results, Env* env);

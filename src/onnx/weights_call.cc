@@ -13,6 +13,7 @@ namespace {
 /* Weights that the kernel asks for. */
 class AskedWeights final : public PlanWeights {
  public:
+  explicit AskedWeights(CallStates* states) : states_(states) {}
   ~AskedWeights() {
     for (const Weight& w : weights_)
       if (w.held) ReleaseStored(w.array->chunk());
@@ -23,7 +24,9 @@ class AskedWeights final : public PlanWeights {
 
   void Need(const void* weights) override {
     Weight* const w = Find(weights);
-    if (w && !w->held) w->held = HoldStored(w->array->chunk());
+    if (!w || w->held) return;
+    w->held = HoldStored(w->array->chunk());
+    if (w->held) states_->AddReadBytes(w->array->type().Bytes());
   }
   void Done(const void* weights) override {
     Weight* const w = Find(weights);
@@ -33,7 +36,9 @@ class AskedWeights final : public PlanWeights {
   }
   uint64_t Identity(const void* weights) override {
     const Weight* const w = Find(weights);
-    return w ? ContentsNumber(*w->array) : 0;
+    if (!w) return 0;
+    SetHasForms(*w->array);
+    return ContentsNumber(*w->array);
   }
 
  private:
@@ -47,6 +52,7 @@ class AskedWeights final : public PlanWeights {
       if (w.at == at) return &w;
     return nullptr;
   }
+  CallStates* const states_;
   std::vector<Weight> weights_;
 };
 
@@ -59,7 +65,7 @@ bool IsAsked(const Attrs& attrs, size_t input, const NDArray& a) {
 bool CallWithWeights(const AttrsPtr& attrs, const std::vector<NDArray>& operands, std::vector<NDArray>* results, CallStates* states) {
   const Op& op = *attrs->op;
   if (op.RunsBy(*attrs) != RunBy::kKernel || op.uses_random || !op.trait<AsksForWeights>()) return false;
-  AskedWeights weights;
+  AskedWeights weights(states);
   TensorTypes in, out(results->size());
   std::vector<TBlob> from, to;
   std::vector<uint64_t> versions;

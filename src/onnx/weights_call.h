@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mxnet/kernel_args.h"
@@ -20,9 +21,12 @@ class CallStates {
   /* The calls that follow are those of this node. */
   void BeginNode(size_t node) { node_ = node, call_ = 0; }
   std::shared_ptr<OpState>* Next(const Op* op) { return &states_[{node_, call_++, op}]; }
+  /* Of weights that kernels had to read; from now on it counts anew. */
+  void AddReadBytes(size_t bytes) { read_bytes_ += bytes; }
+  size_t TakeReadBytes() { return std::exchange(read_bytes_, 0); }
 
  private:
-  size_t node_ = 0, call_ = 0;
+  size_t node_ = 0, call_ = 0, read_bytes_ = 0;
   std::map<std::tuple<size_t, size_t, const Op*>, std::shared_ptr<OpState>> states_;
 };
 

@@ -208,6 +208,12 @@ void PlanConstants::Computed(int node, int but) {
 
 uint64_t PlanConstants::Identity(const void* weights) {
   const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) SetHasForms(watched->second.array);
+  return NumberOf(weights);
+}
+
+uint64_t PlanConstants::NumberOf(const void* weights) {
+  const auto watched = watched_.find(weights);
   if (watched != watched_.end()) return ContentsNumber(watched->second.array);
   const auto known = known_slot_.find(weights);
   if (known != known_slot_.end()) {
@@ -223,7 +229,7 @@ uint64_t PlanConstants::Identity(const void* weights) {
     identity = Mix(Mix(identity, std::hash<std::string>()(kv.first)), std::hash<std::string>()(kv.second));
   for (int b = n.in; b < n.in + n.num_in; ++b) {
     const void* at = AddressOf(b);
-    const uint64_t own = at ? Identity(at) : 0;
+    const uint64_t own = at ? NumberOf(at) : 0;
     if (own == 0) return 0;
     identity = Mix(identity, own);
   }

@@ -78,6 +78,8 @@ class PlanConstants final : public PlanWeights {
     NDArray array;  // without a history
     bool held = false;
   };
+  /* Identity, for a constant that another one is computed of. */
+  uint64_t NumberOf(const void* weights);
   Piece* Postponable(int blob);  // null: it is not
   bool InBlock(const void* weights) const { return base_ && weights >= base_ && weights < base_ + plan_.constant_bytes; }
   const void* AddressOf(int blob) const;

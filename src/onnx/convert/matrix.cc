@@ -33,7 +33,7 @@ void MatMul(Call& c) {
   const Value &a = c.in(0), &b = c.in(1);
   CheckProduct(c, a, b);
   if (!IsFloating(a.dtype()) || a.size() == 0 || b.size() == 0) return c.Out(c.Op("_npi_matmul", {a, b}));
-  if (b.known() && !a.known() && b.ndim() == 2 && a.ndim() >= 2) return c.Out(Dense(c, a, c.Transpose(b, {1, 0})));
+  if (b.ndim() == 2 && a.ndim() >= 2 && c.IsWeight(1) && !c.IsWeight(0)) return c.Out(Dense(c, a, c.Transpose(b, {1, 0})));
   if (a.ndim() == 2 && b.ndim() == 2) return c.Out(c.Op("dot", {a, b}));
   if (SameBatch(a.shape(), b.shape())) return c.Out(c.Op("batch_dot", {a, b}));
   if (a.ndim() > 2 && b.ndim() == 2) {  // one matrix for all: rows of the first are one dimension

@@ -101,6 +101,50 @@ def test_results_are_arrays_of_their_own(proto):
         check(model, reference, inputs_of(n))
 
 
+def test_rehearsed_while_shapes_stay(proto):
+    """Calls with the same shapes prepare for others, and give what they gave."""
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for seed in range(8):
+        check(model, reference, inputs_of(3, seed))
+    assert model.explain().count("plan of") == 1 and ONCE in model.explain()
+    for n in (4, 3, 5):
+        check(model, reference, inputs_of(n))
+    assert model.explain().count("plan of") == 1
+
+
+def test_random_numbers_are_not_drawn_for_a_rehearsal():
+    nodes = [node("RandomUniformLike", ["x"], ["r"]), node("Add", ["x", "r"], ["y"])]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, ["n"])],
+                     [info("y", TensorProto.FLOAT, None)], {})
+    given = {"x": np.zeros(4, "float32")}
+
+    def drawn(calls):
+        mx.random.seed(3)
+        model = mx.onnx.load(proto.SerializeToString())
+        return [model.run(given)["y"].asnumpy() for _ in range(calls)], model
+    first, model = drawn(9)
+    assert ONCE not in model.explain()
+    second, _ = drawn(9)
+    np.testing.assert_array_equal(first, second)
+    assert len({y.tobytes() for y in first}) == 9
+
+
+def test_products_of_a_caller_who_gives_both_factors():
+    """Neither is a weight."""
+    nodes = [node("MatMul", ["a", "b"], ["ab"]), node("MatMul", ["ab", "w"], ["y"])]
+    weights = {"w": np.random.default_rng(0).standard_normal((200, 150)).astype("float32")}
+    proto = model_of(nodes, [info(n, TensorProto.FLOAT, [n, "k" + n]) for n in "ab"],
+                     [info("y", TensorProto.FLOAT, None)], weights)
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    rng = np.random.default_rng(1)
+    for n in (2, 2, 3, 4, 5):
+        given = {"a": rng.standard_normal((n, n)).astype("float32"),
+                 "b": rng.standard_normal((n, 200)).astype("float32")}
+        got, want = model.run(given)["y"].asnumpy(), reference.run(None, given)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+    assert ONCE in model.explain()
+
+
 def test_outputs_in_arrays_of_the_caller(proto):
     reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
     for n in (2, 3, 4):

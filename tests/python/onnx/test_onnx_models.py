@@ -122,7 +122,8 @@ def test_plans_of_a_large_model_do_not_pile_up():
                          [h.make_tensor_value_info("t600", onnx.TensorProto.FLOAT, ["n"])])
     m = _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8))
     for n in range(1, 21):
-        np.testing.assert_array_equal(m(np.full(n, 2, "float32")), np.full(n, 2, "float32"))
+        for _ in range(2):  # a shape that comes once may have none
+            np.testing.assert_array_equal(m(np.full(n, 2, "float32")), np.full(n, 2, "float32"))
     assert m.explain().count("plan of") == 16
 
 
