@@ -67,7 +67,7 @@ class Rewriter {
         Concat(i);
       else if (Is(n, "Add") || Is(n, "Mul"))
         Pair(i) || Function(i);
-      else if (Moves(n))
+      else if (Moves(n) || Is(n, "AveragePool"))
         Move(i);
       else if (n.domain.empty() && Functions().count(n.op))
         Function(i);
@@ -134,7 +134,10 @@ class Rewriter {
   /* Numbers of this dtype can be moved by `n`. The zero point has it: without one, both steps
    * around have, each for itself, one of their own. */
   bool MovesNumbers(const NodeProto& n, const Quantity& q) const {
-    return !q.zero.empty() && (!Pools(n) || DTypeSize(NumberNamed(q.zero)->dtype()) == 1);
+    if (q.zero.empty()) return false;
+    const Value& zero = *NumberNamed(q.zero);
+    const bool averages = Is(n, "AveragePool");  // may count padding, which is the number 0
+    return !(Pools(n) || averages) || (DTypeSize(zero.dtype()) == 1 && (!averages || FloatsIn(zero.array)[0] == 0));
   }
   bool SameNumber(const std::string& a, const std::string& b) const {
     if (a == b) return true;

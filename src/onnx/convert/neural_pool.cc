@@ -36,11 +36,13 @@ Value PadForWindow(const Call& c, const Value& x, const Window& w, double value)
   return PadSpatial(c, x, w.before, after, value);
 }
 
+bool IsByte(const Value& x) { return x.dtype() == kInt8 || x.dtype() == kUint8; }
+
 Value Pool(const Call& c, const Value& x, const Window& w, const char* type, const char* convention, bool padded, AttrDict more = {}) {
   AttrDict attrs = {{"kernel", Text(w.kernel)}, {"stride", Text(w.stride)}, {"pool_type", type}, {"pooling_convention", convention}};
   if (!padded) attrs["pad"] = Text(w.before);
   attrs.insert(more.begin(), more.end());
-  if (std::string(type) == "max" && (x.dtype() == kInt8 || x.dtype() == kUint8)) {  // bytes in any order; their range says nothing here
+  if (IsByte(x)) {  // bytes in any order; their range says nothing here
     const Value end = c.Filled(Shape{1}, kFloat32, 0);
     return c.Ops("_contrib_quantized_pooling", {x, end, end}, attrs)[0];
   }
@@ -170,6 +172,7 @@ Value Averages(const Call& c, const Value& x) {
   const char* convention = Convention(w);
   if (convention && std::string(convention) == "valid")
     return Pool(c, x, w, "avg", convention, false, {{"count_include_pad", Text(with_padding)}});
+  if (IsByte(x)) return c.Cast(Unary(c, "rint", Averages(c, c.Cast(x, kFloat32))), x.dtype());
   std::vector<double> shares(1, 1);
   for (size_t i = 0; i < w.rank(); ++i) {
     std::vector<double> more;

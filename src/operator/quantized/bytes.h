@@ -24,7 +24,8 @@ struct ByteLimits {
  * ProductsToBytes: products * scale, cut towards zero. PositiveBytes: the larger of x and 0.
  * AddToSums: sums + add, cut to int32. Extremes: the least and the greatest of numbers that are no
  * NaN; low and high are looked at first. LargestSum: the largest magnitude. MaxBytes: the larger
- * one of each pair; x may begin behind `greatest` in the same array.
+ * one of each pair; x may begin behind `greatest` in the same array. AddToWords: sums + x.
+ * WordMeans: sum of `count` numbers, `apart` from each other, from each of n on, times factor.
  */
 MXNET_CPU_DECLARE(
     void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
@@ -43,7 +44,9 @@ MXNET_CPU_DECLARE(
     void PositiveBytes(const int8_t* x, int64_t n, int8_t* out); void AddToSums(const int32_t* add, int64_t n, int32_t* sums);
     void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
     void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high); int64_t LargestOfSums(const int32_t* x, int64_t n);
-    void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);)
+    void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);
+    void AddToWords(const void* x, bool is_unsigned, int64_t n, int16_t* sums);
+    void WordMeans(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, void* out);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BYTES_H_

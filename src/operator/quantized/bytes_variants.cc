@@ -1,4 +1,5 @@
 // Loops over 8-bit integers. Each is one that compilers make vector code of.
+#include <algorithm>
 #include <type_traits>
 
 #include "operator/quantized/bytes.h"
@@ -30,6 +31,25 @@ inline void OfType(const void* x, bool is_unsigned, F&& f) {
 template <typename F>
 inline void OfTypes(const void* a, bool a_unsigned, const void* b, bool b_unsigned, F&& f) {
   OfType(a, a_unsigned, [&](const auto* x) { OfType(b, b_unsigned, [&](const auto* y) { f(x, y); }); });
+}
+
+/* COUNT 0: any. */
+template <int COUNT>
+void Means(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, int8_t* to) {
+  constexpr float kWhole = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
+  constexpr int64_t kTogether = 256;
+  int32_t sums[kTogether];
+  for (int64_t from = 0; from < n; from += kTogether, x += kTogether, to += kTogether) {
+    const int64_t some = std::min(kTogether, n - from);
+    for (int64_t j = 0; j < some; ++j) sums[j] = x[j];
+    if (COUNT == 3)
+      for (int64_t j = 0; j < some; ++j) sums[j] = x[j] + x[apart + j] + x[2 * apart + j];
+    for (int64_t k = 1; COUNT == 0 && k < count; ++k)
+      for (int64_t j = 0; j < some; ++j) sums[j] += x[k * apart + j];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < some; ++j)
+      to[j] = static_cast<int8_t>(static_cast<int32_t>((static_cast<float>(sums[j]) * factor + kWhole) - kWhole));
+  }
 }
 
 }  // namespace
@@ -187,6 +207,17 @@ void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = from[i] > to[i] ? from[i] : to[i];
   });
+}
+
+void AddToWords(const void* x, bool is_unsigned, int64_t n, int16_t* sums) {
+  OfType(x, is_unsigned, [&](const auto* from) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<int16_t>(sums[i] + from[i]);
+  });
+}
+
+void WordMeans(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, void* out) {
+  (count == 3 ? Means<3> : Means<0>)(x, count, apart, factor, n, static_cast<int8_t*>(out));
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -245,13 +245,50 @@ bool MaximaOfRows(KernelArgs& args) {
   return true;
 }
 
+/* Averages of images channels last: sums of the rows of a window, then of their places. False: not
+ * of this kind, or not all windows have as many numbers. Times the inverse of an odd number a sum
+ * is never the middle of two whole ones, and that of a power of two is exact. */
+bool AveragesOfRows(KernelArgs& args) {
+  constexpr int64_t kMostNumbers = 128;  // whose sums have 16 bits
+  const auto& p = args.param<nn::PoolingParam>();
+  const TBlob &x = args.in[0], &out = args.out[0];
+  if (p.kernel.ndim() != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return false;
+  const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], rows = out.shape[2], columns = out.shape[3];
+  const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
+  const int64_t down = at(p.stride, 0, 1), across = at(p.stride, 1, 1), above = at(p.pad, 0, 0), left = at(p.pad, 1, 0);
+  const int64_t places = (columns - 1) * across + p.kernel[1], numbers = p.kernel[0] * p.kernel[1];
+  const bool whole = (rows - 1) * down + p.kernel[0] <= height + 2 * above && places <= width + 2 * left;
+  const bool exact = numbers % 2 == 1 || (numbers & (numbers - 1)) == 0;
+  if (!whole || !exact || numbers > kMostNumbers || ((above > 0 || left > 0) && !p.count_include_pad.value_or(true))) return false;
+  const int64_t inside = std::max<int64_t>(0, std::min(width, places - left));
+  const bool is_unsigned = out.dtype == kUint8;
+  const float factor = 1 / static_cast<float>(numbers);
+  Ran("means of rows");
+  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, places * channels)), [&](int64_t b, int64_t e) {
+    std::vector<int16_t> line(static_cast<size_t>(places * channels));
+    for (int64_t i = b; i < e; ++i) {
+      const char* image = x.data<char>() + i / rows * channels * height * width;
+      const int64_t top = i % rows * down - above;
+      std::fill(line.begin(), line.end(), int16_t{0});
+      for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
+        MXNET_CPU_CALL(AddToWords)(image + h * width * channels, is_unsigned, inside * channels, line.data() + left * channels);
+      const int64_t together = across == 1 ? columns : 1;  // places of the result
+      for (int64_t j = 0; j < columns; j += together) {
+        char* to = out.data<char>() + (i * columns + j) * channels;
+        MXNET_CPU_CALL(WordMeans)(line.data() + j * across * channels, p.kernel[1], channels, factor, together * channels, to);
+      }
+    }
+  });
+  return true;
+}
+
 void PoolingKernel(KernelArgs& args) {
   if (args.param<nn::PoolingParam>().pool_type == nn::kPoolMax) {
     if (args.run.ctx.is_gpu() || !Wanted(args, 0) || !MaximaOfRows(args)) return RunInRange(args, "Pooling", 1, 1);
     return StoreRange(args, *args.in[1].data<float>(), *args.in[2].data<float>());
   }
   OnHost(args, [](KernelArgs& a) {
-    if (Wanted(a, 0) && a.out[0].Size() != 0) AveragesOnHost(a);
+    if (Wanted(a, 0) && a.out[0].Size() != 0 && !AveragesOfRows(a)) AveragesOnHost(a);
     StoreRange(a, *a.in[1].data<float>(), *a.in[2].data<float>());
   });
 }

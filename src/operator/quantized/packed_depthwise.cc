@@ -13,7 +13,6 @@ namespace quantized {
 namespace {
 
 constexpr int64_t kPlaces = 8;                    // whose sums are finished together
-constexpr int64_t kLinePlaces = 64;               // the same for windows of 3 x 3 and some channels: of whole lines
 constexpr int64_t kEight = 8, kNumbers = 6 * 16;  // channels whose weights lie together, and numbers of these
 
 // ---- windows of 3 x 3
@@ -45,28 +44,6 @@ NineTaps WindowsFrom(const PackedJob& l, const NineLine (&lines)[3], const char*
   return taps;
 }
 
-/* All windows of a line of the result. */
-void AddLine(const PackedJob& l, int64_t line, const char* outside, std::vector<NineTaps>* runs) {
-  const nn::ConvDims& d = l.d;
-  NineLine lines[3];
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t y = line % d.out[1] * d.stride[1] - d.pad[1] + i * d.dilate[1];
-    const bool inside = y >= 0 && y < d.in[1];
-    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * d.in[2] * d.channels, d.channels} : NineLine{outside, 0};
-  }
-  for (int64_t x = 0; x < d.out[2]; x += runs->back().count) runs->push_back(WindowsFrom(l, lines, outside, x));
-}
-
-/* Tasks: some lines of some channels. */
-struct NineTasks {
-  int64_t lines, together, blocks, parts;
-  explicit NineTasks(const nn::ConvDims& d) {
-    lines = d.batch * d.out[1];
-    together = std::max<int64_t>(1, kLinePlaces / d.out[2]);
-    blocks = (lines + together - 1) / together, parts = (d.channels + kColumns - 1) / kColumns;
-  }
-};
-
 void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
   const nn::ConvDims& d = l.d;
   int32_t* start = nn::Workspace<int32_t>(args, d.channels);
@@ -87,7 +64,7 @@ void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
       const int64_t c = task % tasks.parts * kColumns, some = std::min(kColumns, d.channels - c);
       if (task == b || c == 0) {
         runs.clear();
-        for (int64_t line = first; line < last; ++line) AddLine(l, line, outside, &runs);
+        for (int64_t line = first; line < last; ++line) AddNineLine(l, line, outside, &runs);
       }
       MXNET_CPU_CALL(DepthwiseNines)
       (runs.data(), static_cast<int64_t>(runs.size()), l.is_unsigned, weights, start, c, c + some, sums.data(), kColumns);
@@ -162,11 +139,22 @@ void OfAnySize(KernelArgs& args, const PackedJob& l, const char* outside) {
 
 }  // namespace
 
-bool HasNines(const PackedJob& l) {
-  const nn::ConvDims& d = l.d;
-  return l.depthwise && d.channels % kEight == 0 && d.kernel[0] == 1 && d.kernel[1] == 3 && d.kernel[2] == 3 && d.in[0] == 1 &&
-         d.out[0] == 1 && d.pad[0] == 0;
+bool HasNineTaps(const nn::ConvDims& d) {
+  return d.kernel[0] == 1 && d.kernel[1] == 3 && d.kernel[2] == 3 && d.in[0] == 1 && d.out[0] == 1 && d.pad[0] == 0;
 }
+
+void AddNineLine(const PackedJob& l, int64_t line, const char* outside, std::vector<NineTaps>* runs) {
+  const nn::ConvDims& d = l.d;
+  NineLine lines[3];
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t y = line % d.out[1] * d.stride[1] - d.pad[1] + i * d.dilate[1];
+    const bool inside = y >= 0 && y < d.in[1];
+    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * d.in[2] * d.channels, d.channels} : NineLine{outside, 0};
+  }
+  for (int64_t x = 0; x < d.out[2]; x += runs->back().count) runs->push_back(WindowsFrom(l, lines, outside, x));
+}
+
+bool HasNines(const PackedJob& l) { return l.depthwise && l.d.channels % kEight == 0 && HasNineTaps(l.d); }
 
 int64_t NineWeights(int64_t channels) { return channels / kEight * kNumbers; }
 

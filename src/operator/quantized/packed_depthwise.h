@@ -2,7 +2,9 @@
 #ifndef MXNET_OPERATOR_QUANTIZED_PACKED_DEPTHWISE_H_
 #define MXNET_OPERATOR_QUANTIZED_PACKED_DEPTHWISE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/cpu_dispatch.h"
 #include "operator/quantized/packed_job.h"
@@ -26,6 +28,23 @@ struct NineTaps {
   int64_t step[3];
   int64_t count;
   int fresh;
+};
+
+/* Do runs of NineTaps say all windows? */
+bool HasNineTaps(const nn::ConvDims& d);
+/* All windows of a line of the result. `outside`: the channels of a place that is no part of the
+ * image. */
+void AddNineLine(const PackedJob& job, int64_t line, const char* outside, std::vector<NineTaps>* runs);
+
+/* Tasks: some lines of some channels. */
+struct NineTasks {
+  int64_t lines, together, blocks, parts;
+  explicit NineTasks(const nn::ConvDims& d) {
+    constexpr int64_t kLinePlaces = 64;  // whose sums are finished together, of whole lines
+    lines = d.batch * d.out[1];
+    together = std::max<int64_t>(1, kLinePlaces / d.out[2]);
+    blocks = (lines + together - 1) / together, parts = (d.channels + kColumns - 1) / kColumns;
+  }
 };
 
 }  // namespace quantized

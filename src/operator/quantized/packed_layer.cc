@@ -13,6 +13,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
+#include "operator/quantized/depthwise_columns.h"
 #include "operator/quantized/packed_depthwise.h"
 #include "operator/quantized/packed_winograd.h"
 #include "operator/quantized/quantized.h"
@@ -61,6 +62,15 @@ const int8_t* PackedNines(KernelArgs& args, const PackedCall& call, const Packed
   return reinterpret_cast<const int8_t*>(
       nn::KeptWeights(args, call.weight_input, weights, kForm, (NineWeights(l.d.channels) + 1) / 2,
                       [&](float* to) { PackNines(l.d.channels, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
+}
+
+/* For DepthwiseColumns. */
+const int8_t* PackedInColumns(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  constexpr uint64_t kForm = 0x636f6c73;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int8_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm, ColumnWeights(l.d.channels) / static_cast<int64_t>(sizeof(float)),
+                      [&](float* to) { PackColumns(l.d.channels, static_cast<const int8_t*>(weights), reinterpret_cast<int8_t*>(to)); }));
 }
 
 /* For WinogradProducts. */
@@ -346,6 +356,20 @@ bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
   return Takes(call, l.deep) && WinogradTakes(l, true, &tiles) && tiles.TileH() == 4;
 }
 
+/* Are sums scaled, given a bias and rounded to 8 bits, and nothing else? */
+bool TakesColumns(const PackedCall& call, const PackedJob& l) {
+  const LayerCall& layer = call.layer;
+  const bool rounds = layer.dst_type == kInt8 || layer.dst_type == kUint8;
+  return rounds && !call.addend && !layer.accumulate && !layer.post && !layer.between && !layer.bias_last && HasColumns(l);
+}
+
+bool ColumnsBeatByteProducts(const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  if (layer.dense || !layer.src.channels_last || !layer.dst.channels_last) return false;
+  const PackedJob l = JobOf(call);
+  return Takes(call, l.deep) && TakesColumns(call, l);
+}
+
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
@@ -354,7 +378,11 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   nn::WinogradDims tiles;
   const bool winograd = !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
   const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
-  if (!winograd) l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
+  const bool columns = !winograd && TakesColumns(call, l);
+  if (columns)
+    l.packed = PackedInColumns(args, call, l);
+  else if (!winograd)
+    l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);
   if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
   if (!LiesLast(layer.src, d.channels, d.InSize())) {
@@ -372,6 +400,8 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   }
   if (winograd)
     WinogradProducts(args, l, tiles, transformed);
+  else if (columns)
+    DepthwiseColumns(args, l);
   else
     l.depthwise ? Depthwise(args, l) : Products(args, l);
   if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);

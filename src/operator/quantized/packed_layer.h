@@ -34,6 +34,13 @@ void SetResult(const Affine& form, float low, float high, SumsFinish* f);
  */
 bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call);
 
+/*
+ * Does PackedLayer have windows of 3 x 3 of single channels whose columns are multiplied by
+ * instructions for products of bytes? Zen 4, one thread: 0.3 to 0.9 of the time of oneDNN 3.2, half
+ * of it in MobileNetV2. There each byte is multiplied by an instruction of its own.
+ */
+bool ColumnsBeatByteProducts(const PackedCall& call);
+
 /* False: not taken, and nothing is written. */
 bool PackedLayer(KernelArgs& args, const PackedCall& call);
 

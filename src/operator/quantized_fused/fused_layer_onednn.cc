@@ -354,7 +354,7 @@ bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t
 }
 
 bool Run(KernelArgs& args, const LayerCall& given) {
-  if (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr})) return false;
+  if (ColumnsBeatByteProducts({given, 1, {}, nullptr}) || (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr}))) return false;
   const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const int team = TeamFor(call);
   const Key key = KeyOf(call, team);

@@ -45,6 +45,11 @@ Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepd
   return Shape(dims);
 }
 
+bool OnlyPlaces(const std::optional<Shape>& axis) {
+  return axis.has_value() && axis.value().ndim() > 0 &&
+         std::all_of(axis.value().begin(), axis.value().end(), [](int64_t a) { return a >= 2; });
+}
+
 Role RoleOfReduction(const ReductionRow& row) {
   if (row.end == End::kRoot) return Role::kNone;
   switch (row.fold) {
@@ -186,6 +191,10 @@ void Register(const ReductionRow& row, Op* op) {
   op->set_infer_shape(ReduceShape(GetFold(row.fold).range == Range::Compares));
   op->set_trait(RoleOfReduction(row)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
     return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
+  }});
+  op->set_trait(ImagesOnCpu{[](const Attrs& attrs) {
+    const ReduceParam& p = attrs.get<ReduceParam>();
+    return !p.exclude && OnlyPlaces(p.axis);
   }});
   op->set_kernel([&row](KernelArgs& a) {
     const std::vector<char> reduced = Reduced(*a.attrs, a.in[0].shape.ndim());

@@ -41,6 +41,8 @@ struct NormParam : public Parameter<NormParam> {
 std::vector<char> ReducedDims(const std::string& op, const std::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
 /* `legacy`: a result without dimensions becomes (1,). */
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
+/* Do axes leave out examples and channels, so that images may have their channels last? */
+bool OnlyPlaces(const std::optional<Shape>& axis);
 /* What the row's operators compute (src/operator/record/traits.h). */
 Role RoleOfReduction(const ReductionRow& row);
 /* Throws Error(kValue) when results would have nothing to come from (max of nothing). */

@@ -126,6 +126,7 @@ void RegisterSum(const ReductionRow& row, Op* record) {
   op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(dtypes::kAll).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
   op.set_trait(RoleOfReduction(row)).set_trait(Reduction{ReadReduction<NpSumParam>});
+  op.set_trait(ImagesOnCpu{[](const Attrs& attrs) { return OnlyPlaces(attrs.get<NpSumParam>().axis); }});
   op.set_kernel([kind, mean, root](KernelArgs& a) {
     const NpSumParam& p = a.param<NpSumParam>();
     const std::vector<char> reduced = Reduced<NpSumParam>(*a.attrs, a.in[0].shape.ndim());
@@ -163,6 +164,7 @@ void RegisterMax(const ReductionRow& row, Op* record) {
       .set_supports_add()
       .set_infer_shape(NpMaxShape)
       .set_trait(RoleOfReduction(row))
+      .set_trait(ImagesOnCpu{[](const Attrs& attrs) { return OnlyPlaces(attrs.get<NpMaxParam>().axis); }})
       .set_trait(Reduction{ReadReduction<NpMaxParam>});
   op.set_kernel([kind](KernelArgs& a) {
     const NpMaxParam& p = a.param<NpMaxParam>();

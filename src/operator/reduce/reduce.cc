@@ -31,7 +31,18 @@ struct Plan {
   int64_t results = 1, total = 1;
 };
 
-Plan MakePlan(const Shape& shape, const std::vector<char>& reduced) {
+/* Dimensions in the order of memory, where images have their channels last. */
+template <typename T>
+void ChannelsLast(T* begin, T* end) {
+  std::rotate(begin + 1, begin + 2, end);
+}
+
+Plan MakePlan(const TBlob& in, std::vector<char> reduced) {
+  Shape shape = in.shape;
+  if (in.layout == Layout::kChannelsLast) {
+    ChannelsLast(&shape[0], &shape[0] + shape.ndim());
+    ChannelsLast(reduced.data(), reduced.data() + reduced.size());
+  }
   Plan p;
   MXNET_CHECK_KIND(shape.ndim() <= kMaxDims, Value) << "[reduce] tensors of " << shape.ndim() << " dimensions; at most " << kMaxDims;
   for (int i = 0; i < shape.ndim(); ++i) {
@@ -306,7 +317,7 @@ void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vecto
   if (req == OpReq::kNull) return;
   if (call.run.ctx.is_gpu()) return ReduceOnDevice(call.run, call.workspace, kind, in, reduced, finish, as_float, out, req);
   Ran("reduction");
-  const Plan plan = MakePlan(in.shape, reduced);
+  const Plan plan = MakePlan(in, reduced);
   const bool integer = !IsFloating(in.dtype) && !as_float;
   const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype));
   const bool single_in_double = in.dtype == kFloat32 && kind != kMax && kind != kMin && Env::Get().safe_accumulation;

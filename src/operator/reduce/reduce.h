@@ -22,7 +22,8 @@ struct Finish {
 
 /*
  * out (=, +=) reduction of `in` over the dimensions d with reduced[d]. out holds the kept
- * dimensions in order; its own shape is not looked at beyond its number of elements. `as_float`:
+ * dimensions in the order of memory; its own shape is not looked at beyond its number of elements.
+ * On the CPU images may have their channels last. `as_float`:
  * integers are accumulated and finished in double (means of integers). `call` says where to run,
  * and serves workspace.
  */

@@ -188,6 +188,22 @@ def test_slopes_of_one_number_in_any_shape(shape):
     assert "_integer_table" in check_steps(b, image(2, 8, 9, 7))
 
 
+@pytest.mark.parametrize("activation", ["u1", "i1"])
+@pytest.mark.parametrize("zero", [0, 7])
+@pytest.mark.parametrize("attributes", [
+    {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]},
+    {"kernel_shape": [4, 2], "strides": [1, 2]}, {"kernel_shape": [3, 2], "strides": [2, 1]}, {"kernel_shape": [5, 5], "strides": [2, 2]},
+    {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}, {"kernel_shape": [2, 2], "pads": [0, 1, 1, 0], "count_include_pad": 1}])
+def test_averages_keep_their_steps(activation, zero, attributes):
+    b = Builder(activation)
+    number = zero + 128 * (activation == "i1")   # the builder takes these off
+    y = b.through(b.conv(b.through("x", 0.03141, 120), (32, 8, 1, 1)), 0.0541, number)
+    b.steps(b.op("AveragePool", y, **attributes), 0.0541, number, out="y0")
+    uneven = "ceil_mode" in attributes or attributes.get("pads") == [0, 1, 1, 0]
+    made = check_steps(b, image(2, 8, 10, 12), floats=FLOATS if zero or uneven else ())
+    assert ("_integer_dequantize" in made) == (zero != 0), made
+
+
 @pytest.mark.parametrize("activation, weight, each_filter", CASES)
 def test_dense_layers(activation, weight, each_filter):
     b = Builder(activation, weight, each_filter)

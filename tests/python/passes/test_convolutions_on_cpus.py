@@ -57,3 +57,30 @@ def test_addend_of_a_dilated_convolution():
     first = mx.sym.Convolution(X, num_filter=64, kernel=(1, 1), name="first")
     net = mx.sym.Convolution(first, num_filter=64, kernel=(3, 3), dilate=(12, 12), pad=(12, 12), name="c")
     alike(mx.sym.relu(net + first), {"x": (2, 64, 14, 14)}, tolerance=2e-5)
+
+
+@pytest.mark.parametrize("package", ["nd", "np"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "max", "min"])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis, places", [((2, 3), (9, 11)), ((2,), (9, 11)), ((3,), (9, 11)), ((2, 4), (3, 5, 7)),
+                                          ((2, 3, 4), (3, 5, 7))])
+def test_reductions_of_places_take_channels_last(package, reduction, keepdims, axis, places):
+    shapes = {"x": (2, 16, *places)}
+    if package == "nd":
+        first = mx.sym.Convolution(X, num_filter=32, kernel=(1,) * len(places), name="first")
+        net = getattr(mx.sym, reduction)(first, axis=axis, keepdims=keepdims)
+    else:
+        x, w, b = (mx.sym.var(name).as_np_ndarray() for name in "xwb")
+        first = mx.sym.npx.convolution(x, w, b, num_filter=32, kernel=(1,) * len(places))
+        net = getattr(mx.sym.np, reduction)(first, axis=axis, keepdims=keepdims)
+    plan = alike(net, shapes)
+    names = operators(plan)
+    at = next(i for i, name in enumerate(names) if "onvolution" in name)
+    assert names[at + 1] != "_to_layout", names
+
+
+def test_reductions_of_channels_take_rows():
+    first = mx.sym.Convolution(X, num_filter=32, kernel=(1, 1), name="first")
+    for axis in ((1,), (1, 2, 3), (0, 2)):
+        for keepdims in (False, True):
+            alike(mx.sym.sum(first, axis=axis, keepdims=keepdims), {"x": (2, 16, 5, 6)})

@@ -1,5 +1,5 @@
 """Depthwise convolutions of bytes by loops of our own, which take over where oneDNN has no exact
-sums of bytes (a processor without VNNI, MXNET_ONEDNN_ENABLED=0)."""
+sums of bytes (a processor without VNNI, MXNET_ONEDNN_ENABLED=0), and for windows of 3 x 3."""
 import numpy as np
 import pytest
 
@@ -58,3 +58,34 @@ def test_what_ran():
     executor.forward()
     ran = [n["ran"][0]["implementation"] for n in executor.explain(runs=1).plan["nodes"] if "quantized_conv" in n["op"]]
     assert ran == ["depthwise of bytes"]
+
+
+@pytest.mark.parametrize("dtype, zero, out_type, out_zero", [("uint8", 0, "uint8", 0), ("uint8", 131, "int8", -3),
+                                                              ("int8", -7, "uint8", 77), ("int8", 5, "int8", 0)])
+@pytest.mark.parametrize("channels, width, stride, dilate", [(16, 9, 1, 1), (64, 1, 1, 1), (67, 12, 2, 1), (114, 7, 1, 1), (232, 6, 2, 1),
+                                                             (96, 70, 1, 1), (40, 11, 3, 1), (56, 9, 1, 2)])
+@pytest.mark.parametrize("onednn", ["0", "1"])
+def test_layers_give_bytes(dtype, zero, out_type, out_zero, channels, width, stride, dilate, onednn):
+    """A scale for each channel, a bias, limits and a step follow the sums."""
+    mx.util.set_env("MXNET_ONEDNN_ENABLED", onednn)
+    rng = np.random.RandomState(channels)
+    low, high = (-128, 128) if dtype == "int8" else (0, 256)
+    x = rng.randint(low, high, (2, 7, width, channels)).astype(dtype)
+    w = rng.randint(-127, 128, (channels, 3, 3)).astype("int8")
+    scale, bias = (rng.rand(channels) * 1e-3 + 1e-4).astype("float32"), rng.randn(channels).astype("float32")
+    pad = dilate
+    padded = x.astype("int64") - zero
+    n = [(size + 2 * pad - 2 * dilate - 1) // stride + 1 for size in (7, width)]
+    y = sums(padded, w, (stride, stride), (pad, pad), (dilate, dilate))
+    assert y.shape[1:3] == tuple(n)
+    values = np.clip(y * scale.astype("float64") + bias, -9.5, 20)
+    ends = (-128, 127) if out_type == "int8" else (0, 255)
+    expected = np.clip(np.rint(values / 0.11) + out_zero, *ends).transpose(0, 3, 1, 2)
+    arrays = {"data": mx.nd.array(x.transpose(0, 3, 1, 2), dtype=dtype), "weight": mx.nd.array(w[:, None], dtype="int8"),
+              "scale": mx.nd.array(scale), "zero": mx.nd.array([zero], dtype=dtype), "bias": mx.nd.array(bias)}
+    symbol = mx.sym._internal._integer_convolution(
+        **{name: mx.sym.var(name) for name in arrays}, kernel=(3, 3), stride=(stride,) * 2, dilate=(dilate,) * 2, pad=(pad,) * 2,
+        num_filter=channels, num_group=channels, out_type=out_type, out_scale=0.11, out_zero=out_zero, low=-9.5, high=20)
+    got = symbol.bind(mx.cpu(), arrays, grad_req="null").forward()[0].asnumpy().astype("int64")
+    apart = np.abs(got - expected)
+    assert apart.max() <= 1 and (apart != 0).mean() < 1e-3   # where a quotient is nearly the middle of two
