@@ -1,10 +1,12 @@
 // A model in parts, for calls whose shapes come once (Parts).
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <unordered_set>
 
 #include "mxnet/op.h"
 #include "onnx/stage.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -14,7 +16,8 @@ constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
 constexpr size_t kNodesOfPart = 4;       // on average, at least
 constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
-constexpr size_t kMostOfQuick = 2048;    // nodes of a graph that may run node by node
+constexpr size_t kMostOfQuick = 2048;    // nodes of a graph that may run node by node,
+constexpr size_t kMostPreparing = 256;   // and of one whose kernels prepare for each shape (PreparesForShape)
 constexpr double kNsOfPlan = 300000;     // about what a new plan costs,
 constexpr double kNsOfPlanNode = 8000;   // and each node of it,
 constexpr double kNsOfRoundNode = 4000;  // less where plans of a body may serve many rounds
@@ -177,7 +180,13 @@ bool Runner::IsQuick(const Env& env) const {
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   double ns = 0;
   for (const Stage* stage = &made; stage;) {
-    if (stage->op) ns += std::min(stage->op->Stats().forward_ns, stage->fastest_ns.load(std::memory_order_relaxed));
+    // What a plan took with all prepared says little of a call by itself.
+    bool prepares = false;
+    DFSVisit(stage->symbol.outputs,
+             [&](const NodePtr& n) { prepares = prepares || (!n->is_variable() && n->op()->trait<PreparesForShape>()); });
+    if (prepares && root_.nodes.size() > kMostPreparing) return false;
+    const double measured = prepares ? std::numeric_limits<double>::infinity() : stage->fastest_ns.load(std::memory_order_relaxed);
+    if (stage->op) ns += std::min(stage->op->Stats().forward_ns, measured);
     stage = stage->rest && !stage->rest->stages.empty() ? stage->rest->stages.front().get() : nullptr;
   }
   const double nodes = static_cast<double>(root_.nodes.size()), plan = grows_ ? kNsOfPlan + kNsOfPlanNode * nodes : kNsOfRoundNode * nodes;

@@ -253,6 +253,10 @@ struct AsksForWeights {
   bool halves = false;
 };
 
+/* For each new shape the kernel for the CPU prepares something that takes as long as some calls,
+ * and of which a plan keeps more than a call by itself does. */
+struct PreparesForShape {};
+
 /* Of this input no more elements are read than output 0 has: rows of a table, a slice. */
 struct ReadsChosen {
   int input = 0;

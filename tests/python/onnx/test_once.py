@@ -223,3 +223,18 @@ def test_weights_stay_in_the_file(tmp_path):
     for thread in threads:
         thread.join()
     assert not failed, failed[0]
+
+
+@pytest.mark.parametrize("kind", ["Conv", "Relu"])
+def test_kernels_that_prepare_for_each_shape_get_plans(kind):
+    """A long chain: of convolutions each would be prepared for a call alone."""
+    weights = {"w": np.full((4, 4, 1), 0.2, "float32")}
+    names = ["x"] + [f"h{i}" for i in range(280)] + ["y"]
+    nodes = [node(kind, [a, "w"] if kind == "Conv" else [a], [b]) for a, b in zip(names, names[1:])]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, [1, 4, "n"])],
+                     [info("y", TensorProto.FLOAT, None)], weights)
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for n in (3,) * 8 + (5,):
+        given = {"x": np.random.default_rng(n).random((1, 4, n)).astype("float32")}
+        np.testing.assert_allclose(model.run(given)["y"].asnumpy(), reference.run(None, given)[0], rtol=1e-4)
+    assert (ONCE in model.explain()) == (kind == "Relu")

@@ -137,6 +137,7 @@ MXNET_REGISTER_OP(RNN)
     .set_uses_random()
     .set_depends_on_training()
     .set_trait(AsksForWeights{0b10})
+    .set_trait(PreparesForShape{})
     .set_trait(HonoursNullOutputs{})  // of what it keeps for the backward pass
     .set_gradient(Gradient);
 
