@@ -12,16 +12,17 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr size_t kFewestNodes = 32;      // of a model that is worth cutting
-constexpr size_t kNodesOfPart = 4;       // on average, at least
-constexpr size_t kRecentCalls = 4;       // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
-constexpr size_t kMostShared = 64;       // programs of parts, by what they compute
-constexpr size_t kMostOfQuick = 2048;    // nodes of a graph that may run node by node,
-constexpr size_t kMostPreparing = 256;   // and of one whose kernels prepare for each shape (PreparesForShape)
-constexpr double kNsOfPlan = 300000;     // about what a new plan costs,
-constexpr double kNsOfPlanNode = 8000;   // and each node of it,
-constexpr double kNsOfRoundNode = 4000;  // less where plans of a body may serve many rounds
-constexpr int kBeforeRehearsal = 5;      // calls with the same shapes: they tell how long a plan runs
+constexpr size_t kFewestNodes = 32;        // of a model that is worth cutting
+constexpr size_t kNodesOfPart = 4;         // on average, at least
+constexpr size_t kRecentCalls = 4;         // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
+constexpr size_t kMostShared = 64;         // programs of parts, by what they compute
+constexpr size_t kMostOfQuick = 2048;      // nodes of a graph that may run node by node,
+constexpr size_t kMostPreparing = 256;     // and of one whose kernels prepare for each shape (PreparesForShape)
+constexpr double kNsOfPlan = 300000;       // about what a new plan costs,
+constexpr double kNsOfPlanNode = 8000;     // and each node of it,
+constexpr double kNsOfRoundNode = 4000;    // less where plans of a body may serve many rounds
+constexpr int kBeforeRehearsal = 5;        // calls with the same shapes: they tell how long a plan runs
+constexpr double kNsOfRehearsed = 800000;  // the longest: what longer ones leave in memory is more than what they save
 constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
 constexpr int64_t kMostOfConstant = 64;     // elements of constants in parts that are shared; others are weights that kernels pack
 
@@ -179,9 +180,9 @@ bool Runner::IsQuick(const Env& env) const {
   const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   double ns = 0;
+  bool prepares = false;
   for (const Stage* stage = &made; stage;) {
     // What a plan took with all prepared says little of a call by itself.
-    bool prepares = false;
     DFSVisit(stage->symbol.outputs,
              [&](const NodePtr& n) { prepares = prepares || (!n->is_variable() && n->op()->trait<PreparesForShape>()); });
     if (prepares && root_.nodes.size() > kMostPreparing) return false;
@@ -189,7 +190,8 @@ bool Runner::IsQuick(const Env& env) const {
     if (stage->op) ns += std::min(stage->op->Stats().forward_ns, measured);
     stage = stage->rest && !stage->rest->stages.empty() ? stage->rest->stages.front().get() : nullptr;
   }
-  const double nodes = static_cast<double>(root_.nodes.size()), plan = grows_ ? kNsOfPlan + kNsOfPlanNode * nodes : kNsOfRoundNode * nodes;
+  const double nodes = static_cast<double>(root_.nodes.size());
+  const double plan = (grows_ ? kNsOfPlan : 0) + (grows_ && !prepares ? kNsOfPlanNode : kNsOfRoundNode) * nodes;
   return ns * ElementsOf(env) / std::max(1.0, made.elements) <= plan;
 }
 
@@ -235,6 +237,7 @@ std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
     return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
   };
   if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free) || !IsQuick(env)) return nullptr;
+  if (root_.stages.front()->fastest_ns.load(std::memory_order_relaxed) > kNsOfRehearsed) return nullptr;
   bool draws = false;  // random numbers, which are the caller's
   DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
   return draws ? nullptr : Once();

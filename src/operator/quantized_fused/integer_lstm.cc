@@ -349,6 +349,7 @@ MXNET_REGISTER_OP(_integer_lstm)
     .set_dtypes({kFloat32})
     .set_expensive_to_recompute()
     .set_trait(HonoursNullOutputs{})
+    .set_trait(PreparesForShape{})
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) {
       return 2.0 * static_cast<double>(in[kInput].Size() + in[kHidden].Size()) *
              static_cast<double>(in[kData].shape[0] * in[kData].shape[1]);
