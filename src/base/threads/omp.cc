@@ -34,7 +34,7 @@ constexpr double kSharedFlops = 5e7;
 // for about so long libgomp's threads spin after a loop: some milliseconds
 constexpr uint64_t kSpinTicks = 1 << 23;
 // ns that a loop of a crowd takes its caller before threads are woken for it
-constexpr int64_t kCrowdAlone = 100000;
+constexpr int64_t kCrowdAlone = 50000;
 
 thread_local BorrowedTeam::Thread t_thread;
 thread_local bool t_worker = false;     // has its name
