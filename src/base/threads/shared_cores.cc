@@ -232,6 +232,7 @@ namespace detail {
 
 void LookAtCoresSlow() {
   t_next_look = Ticks() + kLookTicks;
+  if (Env::Get().omp_num_threads == 1) return;  // there are no loops of several threads
   Watch& watch = Watch::Get();
   const Cores assumed = watch.assumed;
   if (assumed != Cores::kMeasured || Env::Get().omp_num_threads > watch.quota + 0.01) {

@@ -14,6 +14,9 @@ namespace {
 // Inputs of SparseAttention.
 enum SparseInput : int { kQuery, kKey, kValue, kPastKey, kPastValue, kBlockRows, kBlockColumns, kTotal, kLengths, kCos, kSin };
 
+// Of queries and keys, whether they see each other: of 32 heads, 2048 of each.
+constexpr int64_t kMostBlocks = int64_t{1} << 27;
+
 struct SparseSizes {
   int64_t heads, groups, batch, steps, size, block;
 };
@@ -41,6 +44,9 @@ Value SeenBlocks(const Call& c, int64_t* layouts, int64_t* blocks) {
   *layouts = c.in(kBlockRows).shape()[0], *blocks = rows - 1;
   if (rows < 2 || c.in(kBlockColumns).shape()[0] != *layouts)
     c.Refuse("block_row_indices have shape " + Text(c.in(kBlockRows).shape()) + ", block_col_indices " + Text(c.in(kBlockColumns).shape()));
+  if (*layouts > kMostBlocks || *blocks > kMostBlocks || *blocks * *blocks * *layouts > kMostBlocks)
+    c.Refuse("there are " + Text(*layouts) + " layouts of " + Text(*blocks) + " blocks; accepted: up to " + Text(kMostBlocks) +
+             " pairs of blocks");
   const std::vector<int64_t> begins = c.Ints(kBlockRows), columns = c.Ints(kBlockColumns);
   std::vector<double> bias(static_cast<size_t>(*blocks * *layouts * *blocks), -std::numeric_limits<double>::infinity());
   for (int64_t l = 0; l < *layouts; ++l)

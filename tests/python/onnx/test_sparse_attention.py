@@ -96,6 +96,7 @@ def test_one_plan_serves_all_steps_and_copies_no_cache():
 @pytest.mark.parametrize("change, message", [
     ({"rows": np.array([[0, 1, 3, 5, 12]], "int32")}, "name columns 5 to 12 of 9"),
     ({"columns": np.full((1, 9), 4, "int32")}, "a block is 4; accepted: 0 to 3"),
+    ({"rows": np.zeros((1, 20000), "int32")}, "1 layouts of 19999 blocks; accepted: up to 134217728 pairs of blocks"),
     ({"lengths": np.array([4], "int32")}, "key_total_sequence_lengths have shape"),
     ({"past_key": np.zeros((BATCH, GROUPS, 80, SIZE), "float32"),
       "past_value": np.zeros((BATCH, GROUPS, 80, SIZE), "float32")}, "room for 80 tokens; accepted: up to 64")])
