@@ -37,6 +37,13 @@ def status_mib(field):
         return next(int(line.split()[1]) for line in f if line.startswith(field + ":")) / 1024
 
 
+def settle(call):
+    """Calls until this process runs as it did before it was stopped."""
+    awake = time.perf_counter() + SETTLE
+    while time.perf_counter() < awake:
+        call()
+
+
 def serve(send, workloads, info=None, numbers=None):
     """workloads: name -> function of a number of calls that computes so often and waits for the
     results. info goes to the parent first. numbers: name -> function of nothing, for `ask`."""
@@ -48,10 +55,8 @@ def serve(send, workloads, info=None, numbers=None):
             send(numbers[request]())
             continue
         run, calls = workloads[request["workload"]], request["calls"]
-        awake = time.perf_counter() + SETTLE
         run(request["settle"])
-        while time.perf_counter() < awake:
-            run(1)
+        settle(lambda: run(1))  # noqa: B023
         begin = time.perf_counter(), time.process_time()
         run(calls)
         send([(time.perf_counter() - begin[0]) / calls, (time.process_time() - begin[1]) / calls])

@@ -7,8 +7,7 @@ import time
 
 import numpy as np
 
-import alternate
-from alternate import answers, repeat, serve, status_mib
+from alternate import answers, repeat, serve, settle, status_mib
 
 MODULE = {"ours": "mxnet.onnx", "onnxruntime": "onnxruntime", "openvino": "openvino"}
 LEVELS = ("avx512", "avx2")
@@ -154,9 +153,7 @@ def main():
         turn ended."""
         if not other or runtime.takes is None:
             return None
-        awake = time.perf_counter() + alternate.SETTLE
-        while time.perf_counter() < awake:
-            runtime.call()
+        settle(runtime.call)
         return {"first": answer(other), "later": later()}
 
     def answer(values):

@@ -1,12 +1,13 @@
 // A model in parts, for calls whose shapes come once (Parts).
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <string_view>
 #include <unordered_set>
 
+#include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/stage.h"
-#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -21,6 +22,7 @@ constexpr size_t kMostPreparing = 256;     // and of one whose kernels prepare f
 constexpr double kNsOfPlan = 300000;       // about what a new plan costs,
 constexpr double kNsOfPlanNode = 8000;     // and each node of it,
 constexpr double kNsOfRoundNode = 4000;    // less where plans of a body may serve many rounds
+constexpr int kMostTimed = 6;              // runs of a plan, behind the first
 constexpr int kBeforeRehearsal = 5;        // calls with the same shapes: they tell how long a plan runs
 constexpr double kNsOfRehearsed = 800000;  // the longest: what longer ones leave in memory is more than what they save
 constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
@@ -171,6 +173,21 @@ std::shared_ptr<Parts> Runner::MakeParts(const PartsDraft& draft) const {
   return parts->list.size() * kNodesOfPart <= nodes.size() ? parts : nullptr;
 }
 
+/* What the first runs took tells better than estimates what a model is worth. The very first one
+ * packs weights. */
+void Runner::InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const {
+  const int run = stage.timed.load(std::memory_order_relaxed);
+  if (run > kMostTimed || !grows_ || session_->options().ctx.is_gpu() || mxnet::Env::Get().enforce_determinism)
+    return stage.op->Invoke(in, out);
+  const auto begin = std::chrono::steady_clock::now();
+  stage.op->Invoke(in, out);
+  for (const NDArray* a : out) a->WaitToRead();
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
+  stage.timed.store(run + 1, std::memory_order_relaxed);
+  if (run > 0 && ns.count() < stage.fastest_ns.load(std::memory_order_relaxed))
+    stage.fastest_ns.store(ns.count(), std::memory_order_relaxed);
+}
+
 /* Does the graph take so little time for inputs of these sizes that making a plan would be most of
  * a call? REQUIRES: a plan. */
 bool Runner::IsQuick(const Env& env) const {
@@ -183,8 +200,7 @@ bool Runner::IsQuick(const Env& env) const {
   bool prepares = false;
   for (const Stage* stage = &made; stage;) {
     // What a plan took with all prepared says little of a call by itself.
-    DFSVisit(stage->symbol.outputs,
-             [&](const NodePtr& n) { prepares = prepares || (!n->is_variable() && n->op()->trait<PreparesForShape>()); });
+    prepares = prepares || stage->prepares;
     if (prepares && root_.nodes.size() > kMostPreparing) return false;
     const double measured = prepares ? std::numeric_limits<double>::infinity() : stage->fastest_ns.load(std::memory_order_relaxed);
     if (stage->op) ns += std::min(stage->op->Stats().forward_ns, measured);
@@ -244,13 +260,11 @@ std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
 }
 
 void Runner::Rehearse(const NodeByNode& once, Env env) {
-  bool failed = false;
   try {
-    once.Run(&env);
+    RunOnce(once, &env);
   } catch (const Error&) {  // plans do without it
-    failed = true;
+    LeaveOnce();
   }
-  if (failed || once.read_again() > kMostGivenBack) LeaveOnce();
 }
 
 /* From now on new shapes get plans. */

@@ -1,14 +1,13 @@
 #include "onnx/stage.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "executor/explain.h"
 #include "executor/passes/core/passes.h"
 #include "graph/reduce_precision.h"
-#include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -17,7 +16,6 @@ namespace {
 // Contents of so many elements may choose a plan: sizes, axes, conditions.
 constexpr int64_t kMostDemandedInts = 64, kMostDemandedFloats = 4;
 constexpr int kMostRebuilt = 8;
-constexpr int kMostTimed = 6;                               // runs of a plan, behind the first
 constexpr size_t kAnyPlans = 16, kMostNodesOfPlans = 8192;  // so many plans are kept, and more while they have fewer nodes than that
 
 std::string ContentsOf(const Value& v) {
@@ -286,6 +284,8 @@ void StageBuilder::Collect() {
   if (outputs_.empty()) return;
   stage_->symbol.outputs = outputs_;
   ReducePrecision(&stage_->symbol);
+  DFSVisit(stage_->symbol.outputs,
+           [&](const NodePtr& n) { stage_->prepares = stage_->prepares || (!n->is_variable() && n->op()->trait<PreparesForShape>()); });
   std::vector<int> data, params;
   for (const NodePtr& n : stage_->symbol.ListInputs(Symbol::kAll)) {
     const auto v = variables_.find(n.get());
@@ -446,21 +446,6 @@ static void CheckFits(const std::string& name, const NDArray& given, const Tenso
   MXNET_CHECK_KIND(given.shape() == what.shape && given.dtype() == what.dtype && !given.is_sparse(), Value)
       << "[onnx] the array for the output " << name << " is " << DTypeName(given.dtype()) << ' ' << given.shape()
       << "; accepted: " << DTypeName(what.dtype) << ' ' << what.shape;
-}
-
-/* What the first runs took tells better than estimates what a model is worth. The very first one
- * packs weights. */
-void Runner::InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const {
-  const int run = stage.timed.load(std::memory_order_relaxed);
-  if (run > kMostTimed || !grows_ || session_->options().ctx.is_gpu() || mxnet::Env::Get().enforce_determinism)
-    return stage.op->Invoke(in, out);
-  const auto begin = std::chrono::steady_clock::now();
-  stage.op->Invoke(in, out);
-  for (const NDArray* a : out) a->WaitToRead();
-  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
-  stage.timed.store(run + 1, std::memory_order_relaxed);
-  if (run > 0 && ns.count() < stage.fastest_ns.load(std::memory_order_relaxed))
-    stage.fastest_ns.store(ns.count(), std::memory_order_relaxed);
 }
 
 void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env) {

@@ -60,6 +60,7 @@ struct Stage {
   std::vector<const NodeProto*> host;            // to be run on arrays when the plan is done
   std::unique_ptr<Pending> rest;                 // what follows; null: nothing
   double elements = 0;                           // of the values at its start
+  bool prepares = false;                         // kernels do, for each shape (PreparesForShape)
   mutable std::atomic<int> timed{0};             // runs of the plan that were timed,
   mutable std::atomic<double> fastest_ns{1e18};  // and the fastest one
 };

@@ -208,8 +208,9 @@ void PlanConstants::Computed(int node, int but) {
 
 uint64_t PlanConstants::Identity(const void* weights) {
   const auto watched = watched_.find(weights);
-  if (watched != watched_.end()) SetHasForms(watched->second.array);
-  return NumberOf(weights);
+  if (watched == watched_.end()) return NumberOf(weights);
+  SetHasForms(watched->second.array);
+  return ContentsNumber(watched->second.array);
 }
 
 uint64_t PlanConstants::NumberOf(const void* weights) {

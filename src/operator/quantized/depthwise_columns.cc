@@ -70,22 +70,17 @@ void DepthwiseColumns(KernelArgs& args, const PackedJob& l) {
   std::memset(outside, l.src_zero, static_cast<size_t>(d.channels));
   const uint8_t flip = l.is_unsigned ? 0 : 0x80;
   const ColumnFinish finish = FinishOf(args, l, flip);
-  const NineTasks tasks(d);
+  const NineTasks tasks(l, outside);
   // Some microseconds are worth another thread.
   constexpr int64_t kWorth = 400000;
-  const int64_t work = tasks.together * d.out[2] * kColumns * l.deep;
-  ParallelFor(tasks.blocks * tasks.parts, std::max<int64_t>(1, kWorth / work), [&](int64_t b, int64_t e) {
+  const int64_t work = tasks.most_windows() * kColumns * l.deep;
+  ParallelFor(tasks.count(), std::max<int64_t>(1, kWorth / work), [&](int64_t b, int64_t e) {
     std::vector<NineTaps> runs;
     for (int64_t task = b; task < e; ++task) {
-      const int64_t first = task / tasks.parts * tasks.together, last = std::min(tasks.lines, first + tasks.together);
-      const int64_t c = task % tasks.parts * kColumns, end = std::min(d.channels, c + kColumns);
-      if (task == b || c == 0) {
-        runs.clear();
-        for (int64_t line = first; line < last; ++line) AddNineLine(l, line, outside, &runs);
-      }
+      const NineTask t = tasks.At(task, &runs);
       MXNET_CPU_CALL(ByteColumns)
-      (runs.data(), static_cast<int64_t>(runs.size()), flip, l.packed, finish, c, end, l.dst + first * d.out[2] * d.channels + c,
-       d.channels);
+      (runs.data(), static_cast<int64_t>(runs.size()), flip, l.packed, finish, t.begin, t.end,
+       l.dst + t.first * d.out[2] * d.channels + t.begin, d.channels);
     }
   });
 }

@@ -19,29 +19,33 @@ using quantized::NineTaps;
 
 #define MXNET_VNNI __attribute__((always_inline, target("avx512vnni,avx512vl,avx512bw"))) static inline
 
+/* What intrinsics of all widths are called alike. */
+#define MXNET_BYTE_VECTORS(PRE)                                                                           \
+  MXNET_VNNI I All(int v) { return PRE##_set1_epi8(static_cast<char>(v)); }                               \
+  MXNET_VNNI I Words(int v) { return PRE##_set1_epi16(static_cast<short>(v)); }                           \
+  MXNET_VNNI F Floats(float v) { return PRE##_set1_ps(v); }                                               \
+  MXNET_VNNI F LoadFloats(const float* p) { return PRE##_loadu_ps(p); }                                   \
+  MXNET_VNNI I Low8(I a, I b) { return PRE##_unpacklo_epi8(a, b); }                                       \
+  MXNET_VNNI I High8(I a, I b) { return PRE##_unpackhi_epi8(a, b); }                                      \
+  MXNET_VNNI I Low16(I a, I b) { return PRE##_unpacklo_epi16(a, b); }                                     \
+  MXNET_VNNI I High16(I a, I b) { return PRE##_unpackhi_epi16(a, b); }                                    \
+  MXNET_VNNI I Add4(I sum, I a, I b) { return PRE##_dpbusd_epi32(sum, a, b); }                            \
+  MXNET_VNNI F Scaled(I v, F scale, F bias) { return PRE##_fmadd_ps(PRE##_cvtepi32_ps(v), scale, bias); } \
+  MXNET_VNNI I Rounded(F v, F most) { return PRE##_cvtps_epi32(PRE##_min_ps(most, v)); }                  \
+  MXNET_VNNI I Pack32(I a, I b) { return PRE##_packs_epi32(a, b); }                                       \
+  MXNET_VNNI I AddWords(I a, I b) { return PRE##_adds_epi16(a, b); }                                      \
+  MXNET_VNNI I MaxWords(I a, I b) { return PRE##_max_epi16(a, b); }                                       \
+  MXNET_VNNI I MinWords(I a, I b) { return PRE##_min_epi16(a, b); }                                       \
+  MXNET_VNNI I Pack16(I a, I b, bool is_unsigned) { return is_unsigned ? PRE##_packus_epi16(a, b) : PRE##_packs_epi16(a, b); }
+
 /* Vectors of 64, 32 and 16 bytes. */
 struct V64 {
   using I = __m512i;
   using F = __m512;
   MXNET_VNNI I Load(const void* p, __mmask64) { return _mm512_loadu_si512(p); }
   MXNET_VNNI void Store(void* p, __mmask64, I v) { _mm512_storeu_si512(p, v); }
-  MXNET_VNNI I All(int v) { return _mm512_set1_epi8(static_cast<char>(v)); }
-  MXNET_VNNI I Words(int v) { return _mm512_set1_epi16(static_cast<short>(v)); }
-  MXNET_VNNI F Floats(float v) { return _mm512_set1_ps(v); }
-  MXNET_VNNI F LoadFloats(const float* p) { return _mm512_loadu_ps(p); }
   MXNET_VNNI I Xor(I a, I b) { return _mm512_xor_si512(a, b); }
-  MXNET_VNNI I Low8(I a, I b) { return _mm512_unpacklo_epi8(a, b); }
-  MXNET_VNNI I High8(I a, I b) { return _mm512_unpackhi_epi8(a, b); }
-  MXNET_VNNI I Low16(I a, I b) { return _mm512_unpacklo_epi16(a, b); }
-  MXNET_VNNI I High16(I a, I b) { return _mm512_unpackhi_epi16(a, b); }
-  MXNET_VNNI I Add4(I sum, I a, I b) { return _mm512_dpbusd_epi32(sum, a, b); }
-  MXNET_VNNI F Scaled(I v, F scale, F bias) { return _mm512_fmadd_ps(_mm512_cvtepi32_ps(v), scale, bias); }
-  MXNET_VNNI I Rounded(F v, F most) { return _mm512_cvtps_epi32(_mm512_min_ps(most, v)); }
-  MXNET_VNNI I Pack32(I a, I b) { return _mm512_packs_epi32(a, b); }
-  MXNET_VNNI I AddWords(I a, I b) { return _mm512_adds_epi16(a, b); }
-  MXNET_VNNI I MaxWords(I a, I b) { return _mm512_max_epi16(a, b); }
-  MXNET_VNNI I MinWords(I a, I b) { return _mm512_min_epi16(a, b); }
-  MXNET_VNNI I Pack16(I a, I b, bool is_unsigned) { return is_unsigned ? _mm512_packus_epi16(a, b) : _mm512_packs_epi16(a, b); }
+  MXNET_BYTE_VECTORS(_mm512)
 };
 
 struct V32 {
@@ -49,23 +53,8 @@ struct V32 {
   using F = __m256;
   MXNET_VNNI I Load(const void* p, __mmask64) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
   MXNET_VNNI void Store(void* p, __mmask64, I v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
-  MXNET_VNNI I All(int v) { return _mm256_set1_epi8(static_cast<char>(v)); }
-  MXNET_VNNI I Words(int v) { return _mm256_set1_epi16(static_cast<short>(v)); }
-  MXNET_VNNI F Floats(float v) { return _mm256_set1_ps(v); }
-  MXNET_VNNI F LoadFloats(const float* p) { return _mm256_loadu_ps(p); }
   MXNET_VNNI I Xor(I a, I b) { return _mm256_xor_si256(a, b); }
-  MXNET_VNNI I Low8(I a, I b) { return _mm256_unpacklo_epi8(a, b); }
-  MXNET_VNNI I High8(I a, I b) { return _mm256_unpackhi_epi8(a, b); }
-  MXNET_VNNI I Low16(I a, I b) { return _mm256_unpacklo_epi16(a, b); }
-  MXNET_VNNI I High16(I a, I b) { return _mm256_unpackhi_epi16(a, b); }
-  MXNET_VNNI I Add4(I sum, I a, I b) { return _mm256_dpbusd_epi32(sum, a, b); }
-  MXNET_VNNI F Scaled(I v, F scale, F bias) { return _mm256_fmadd_ps(_mm256_cvtepi32_ps(v), scale, bias); }
-  MXNET_VNNI I Rounded(F v, F most) { return _mm256_cvtps_epi32(_mm256_min_ps(most, v)); }
-  MXNET_VNNI I Pack32(I a, I b) { return _mm256_packs_epi32(a, b); }
-  MXNET_VNNI I AddWords(I a, I b) { return _mm256_adds_epi16(a, b); }
-  MXNET_VNNI I MaxWords(I a, I b) { return _mm256_max_epi16(a, b); }
-  MXNET_VNNI I MinWords(I a, I b) { return _mm256_min_epi16(a, b); }
-  MXNET_VNNI I Pack16(I a, I b, bool is_unsigned) { return is_unsigned ? _mm256_packus_epi16(a, b) : _mm256_packs_epi16(a, b); }
+  MXNET_BYTE_VECTORS(_mm256)
 };
 
 struct V16 {  // or fewer
@@ -73,23 +62,8 @@ struct V16 {  // or fewer
   using F = __m128;
   MXNET_VNNI I Load(const void* p, __mmask64 some) { return _mm_maskz_loadu_epi8(static_cast<__mmask16>(some), p); }
   MXNET_VNNI void Store(void* p, __mmask64 some, I v) { _mm_mask_storeu_epi8(p, static_cast<__mmask16>(some), v); }
-  MXNET_VNNI I All(int v) { return _mm_set1_epi8(static_cast<char>(v)); }
-  MXNET_VNNI I Words(int v) { return _mm_set1_epi16(static_cast<short>(v)); }
-  MXNET_VNNI F Floats(float v) { return _mm_set1_ps(v); }
-  MXNET_VNNI F LoadFloats(const float* p) { return _mm_loadu_ps(p); }
   MXNET_VNNI I Xor(I a, I b) { return _mm_xor_si128(a, b); }
-  MXNET_VNNI I Low8(I a, I b) { return _mm_unpacklo_epi8(a, b); }
-  MXNET_VNNI I High8(I a, I b) { return _mm_unpackhi_epi8(a, b); }
-  MXNET_VNNI I Low16(I a, I b) { return _mm_unpacklo_epi16(a, b); }
-  MXNET_VNNI I High16(I a, I b) { return _mm_unpackhi_epi16(a, b); }
-  MXNET_VNNI I Add4(I sum, I a, I b) { return _mm_dpbusd_epi32(sum, a, b); }
-  MXNET_VNNI F Scaled(I v, F scale, F bias) { return _mm_fmadd_ps(_mm_cvtepi32_ps(v), scale, bias); }
-  MXNET_VNNI I Rounded(F v, F most) { return _mm_cvtps_epi32(_mm_min_ps(most, v)); }
-  MXNET_VNNI I Pack32(I a, I b) { return _mm_packs_epi32(a, b); }
-  MXNET_VNNI I AddWords(I a, I b) { return _mm_adds_epi16(a, b); }
-  MXNET_VNNI I MaxWords(I a, I b) { return _mm_max_epi16(a, b); }
-  MXNET_VNNI I MinWords(I a, I b) { return _mm_min_epi16(a, b); }
-  MXNET_VNNI I Pack16(I a, I b, bool is_unsigned) { return is_unsigned ? _mm_packus_epi16(a, b) : _mm_packs_epi16(a, b); }
+  MXNET_BYTE_VECTORS(_mm)
 };
 
 constexpr __mmask64 kWhole = ~__mmask64{0};

@@ -2,6 +2,7 @@
 #include "operator/quantized/layers.h"
 
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/ran.h"
@@ -213,71 +214,83 @@ void AveragesOnHost(KernelArgs& args) {
   }
 }
 
-/* Maxima of images channels last: first of the rows of a window, then of their places. False: not
- * of this kind. */
-bool MaximaOfRows(KernelArgs& args) {
+/* Windows of images channels last, of two dimensions. */
+struct RowWindows {
+  int64_t images, channels, height, width, rows, columns;
+  int64_t tall, wide, down, across, above, left;
+  int64_t places;  // of a line that windows see, what lies beside the image among them
+  int64_t inside;  // those of the image
+};
+
+std::optional<RowWindows> RowWindowsOf(const KernelArgs& args) {
   const auto& p = args.param<nn::PoolingParam>();
   const TBlob &x = args.in[0], &out = args.out[0];
-  const int n = p.kernel.ndim();
-  if (n != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return false;
-  const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], rows = out.shape[2], columns = out.shape[3];
+  if (p.kernel.ndim() != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return {};
   const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
-  const int64_t down = at(p.stride, 0, 1), across = at(p.stride, 1, 1), above = at(p.pad, 0, 0), left = at(p.pad, 1, 0);
-  const int64_t places = (columns - 1) * across + p.kernel[1];  // that windows see, what lies beside the image among them
-  const int64_t inside = std::max<int64_t>(0, std::min(width, places - left));
-  const bool is_unsigned = out.dtype == kUint8;
-  Ran("maxima of rows");
-  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, places * channels)), [&](int64_t b, int64_t e) {
-    std::vector<char> line(static_cast<size_t>(places * channels));
+  RowWindows w{x.shape[0], x.shape[1], x.shape[2], x.shape[3], out.shape[2], out.shape[3]};
+  w.tall = p.kernel[0], w.wide = p.kernel[1];
+  w.down = at(p.stride, 0, 1), w.across = at(p.stride, 1, 1), w.above = at(p.pad, 0, 0), w.left = at(p.pad, 1, 0);
+  w.places = (w.columns - 1) * w.across + w.wide;
+  w.inside = std::max<int64_t>(0, std::min(w.width, w.places - w.left));
+  return w;
+}
+
+/* For each line of the result: join(line of the image, elements, where they belong in a line of
+ * `none`), then finish(that line, which it may change, the result). */
+template <typename T, typename Join, typename Finish>
+void ByRows(const KernelArgs& args, const RowWindows& w, T none, const Join& join, const Finish& finish) {
+  ParallelFor(w.images * w.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, w.places * w.channels)), [&](int64_t b, int64_t e) {
+    std::vector<T> line(static_cast<size_t>(w.places * w.channels));
     for (int64_t i = b; i < e; ++i) {
-      const char* image = x.data<char>() + i / rows * channels * height * width;
-      const int64_t top = i % rows * down - above;
-      std::memset(line.data(), is_unsigned ? 0 : -128, line.size());
-      for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
-        MXNET_CPU_CALL(MaxBytes)(image + h * width * channels, is_unsigned, inside * channels, line.data() + left * channels);
-      for (int64_t w = 1; w < p.kernel[1]; ++w)  // of two neighbours, of three, ...
-        MXNET_CPU_CALL(MaxBytes)(line.data() + channels, is_unsigned, (places - w) * channels, line.data());
-      char* to = out.data<char>() + i * columns * channels;
-      for (int64_t j = 0; j < columns; ++j)
-        std::memcpy(to + j * channels, line.data() + j * across * channels, static_cast<size_t>(channels));
+      const char* image = args.in[0].data<char>() + i / w.rows * w.channels * w.height * w.width;
+      const int64_t top = i % w.rows * w.down - w.above;
+      std::fill(line.begin(), line.end(), none);
+      for (int64_t h = std::max<int64_t>(0, top); h < std::min(w.height, top + w.tall); ++h)
+        join(image + h * w.width * w.channels, w.inside * w.channels, line.data() + w.left * w.channels);
+      finish(line.data(), args.out[0].data<char>() + i * w.columns * w.channels);
     }
+  });
+}
+
+/* Maxima: first of the rows of a window, then of their places. False: not of this kind. */
+bool MaximaOfRows(KernelArgs& args) {
+  const std::optional<RowWindows> windows = RowWindowsOf(args);
+  if (!windows) return false;
+  const RowWindows& w = *windows;
+  const bool is_unsigned = args.out[0].dtype == kUint8;
+  Ran("maxima of rows");
+  const auto join = [&](const char* from, int64_t n, char* to) { MXNET_CPU_CALL(MaxBytes)(from, is_unsigned, n, to); };
+  ByRows(args, w, static_cast<char>(is_unsigned ? 0 : -128), join, [&](char* line, char* to) {
+    for (int64_t i = 1; i < w.wide; ++i)  // of two neighbours, of three, ...
+      join(line + w.channels, (w.places - i) * w.channels, line);
+    for (int64_t j = 0; j < w.columns; ++j)
+      std::memcpy(to + j * w.channels, line + j * w.across * w.channels, static_cast<size_t>(w.channels));
   });
   return true;
 }
 
-/* Averages of images channels last: sums of the rows of a window, then of their places. False: not
- * of this kind, or not all windows have as many numbers. Times the inverse of an odd number a sum
- * is never the middle of two whole ones, and that of a power of two is exact. */
+/* Averages: sums of the rows of a window, then of their places. False: not of this kind, or not all
+ * windows have as many numbers. Times the inverse of an odd number a sum is never the middle of two
+ * whole ones, and that of a power of two is exact. */
 bool AveragesOfRows(KernelArgs& args) {
   constexpr int64_t kMostNumbers = 128;  // whose sums have 16 bits
-  const auto& p = args.param<nn::PoolingParam>();
-  const TBlob &x = args.in[0], &out = args.out[0];
-  if (p.kernel.ndim() != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return false;
-  const int64_t channels = x.shape[1], height = x.shape[2], width = x.shape[3], rows = out.shape[2], columns = out.shape[3];
-  const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
-  const int64_t down = at(p.stride, 0, 1), across = at(p.stride, 1, 1), above = at(p.pad, 0, 0), left = at(p.pad, 1, 0);
-  const int64_t places = (columns - 1) * across + p.kernel[1], numbers = p.kernel[0] * p.kernel[1];
-  const bool whole = (rows - 1) * down + p.kernel[0] <= height + 2 * above && places <= width + 2 * left;
+  const std::optional<RowWindows> windows = RowWindowsOf(args);
+  if (!windows) return false;
+  const RowWindows& w = *windows;
+  const int64_t numbers = w.tall * w.wide;
+  const bool whole = (w.rows - 1) * w.down + w.tall <= w.height + 2 * w.above && w.places <= w.width + 2 * w.left;
   const bool exact = numbers % 2 == 1 || (numbers & (numbers - 1)) == 0;
-  if (!whole || !exact || numbers > kMostNumbers || ((above > 0 || left > 0) && !p.count_include_pad.value_or(true))) return false;
-  const int64_t inside = std::max<int64_t>(0, std::min(width, places - left));
-  const bool is_unsigned = out.dtype == kUint8;
+  const bool padded = w.above > 0 || w.left > 0;
+  if (!whole || !exact || numbers > kMostNumbers || (padded && !args.param<nn::PoolingParam>().count_include_pad.value_or(true)))
+    return false;
+  const bool is_unsigned = args.out[0].dtype == kUint8;
   const float factor = 1 / static_cast<float>(numbers);
   Ran("means of rows");
-  ParallelFor(x.shape[0] * rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, places * channels)), [&](int64_t b, int64_t e) {
-    std::vector<int16_t> line(static_cast<size_t>(places * channels));
-    for (int64_t i = b; i < e; ++i) {
-      const char* image = x.data<char>() + i / rows * channels * height * width;
-      const int64_t top = i % rows * down - above;
-      std::fill(line.begin(), line.end(), int16_t{0});
-      for (int64_t h = std::max<int64_t>(0, top); h < std::min(height, top + p.kernel[0]); ++h)
-        MXNET_CPU_CALL(AddToWords)(image + h * width * channels, is_unsigned, inside * channels, line.data() + left * channels);
-      const int64_t together = across == 1 ? columns : 1;  // places of the result
-      for (int64_t j = 0; j < columns; j += together) {
-        char* to = out.data<char>() + (i * columns + j) * channels;
-        MXNET_CPU_CALL(WordMeans)(line.data() + j * across * channels, p.kernel[1], channels, factor, together * channels, to);
-      }
-    }
+  const auto join = [&](const char* from, int64_t n, int16_t* to) { MXNET_CPU_CALL(AddToWords)(from, is_unsigned, n, to); };
+  ByRows(args, w, int16_t{0}, join, [&](const int16_t* line, char* to) {
+    const int64_t together = w.across == 1 ? w.columns : 1;  // places of the result
+    for (int64_t j = 0; j < w.columns; j += together)
+      MXNET_CPU_CALL(WordMeans)(line + j * w.across * w.channels, w.wide, w.channels, factor, together * w.channels, to + j * w.channels);
   });
   return true;
 }

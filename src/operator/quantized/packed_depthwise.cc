@@ -44,6 +44,18 @@ NineTaps WindowsFrom(const PackedJob& l, const NineLine (&lines)[3], const char*
   return taps;
 }
 
+/* All windows of a line of the result. */
+void AddLine(const PackedJob& l, int64_t line, const char* outside, std::vector<NineTaps>* runs) {
+  const nn::ConvDims& d = l.d;
+  NineLine lines[3];
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t y = line % d.out[1] * d.stride[1] - d.pad[1] + i * d.dilate[1];
+    const bool inside = y >= 0 && y < d.in[1];
+    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * d.in[2] * d.channels, d.channels} : NineLine{outside, 0};
+  }
+  for (int64_t x = 0; x < d.out[2]; x += runs->back().count) runs->push_back(WindowsFrom(l, lines, outside, x));
+}
+
 void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
   const nn::ConvDims& d = l.d;
   int32_t* start = nn::Workspace<int32_t>(args, d.channels);
@@ -54,21 +66,16 @@ void Nines(KernelArgs& args, const PackedJob& l, const char* outside) {
       const int16_t* two = weights + c / kEight * kNumbers + i + c % kEight * 2;
       start[c] -= l.src_zero * (two[0] + two[1]);
     }
-  const NineTasks tasks(d);
-  const int64_t places = tasks.together * d.out[2], work = places * kColumns * l.deep;
-  ParallelFor(tasks.blocks * tasks.parts, std::max<int64_t>(1, 200000 / work), [&](int64_t b, int64_t e) {
+  const NineTasks tasks(l, outside);
+  const int64_t places = tasks.most_windows(), work = places * kColumns * l.deep;
+  ParallelFor(tasks.count(), std::max<int64_t>(1, 200000 / work), [&](int64_t b, int64_t e) {
     std::vector<int32_t> sums(static_cast<size_t>(places * kColumns));
     std::vector<NineTaps> runs;
     for (int64_t task = b; task < e; ++task) {
-      const int64_t first = task / tasks.parts * tasks.together, last = std::min(tasks.lines, first + tasks.together);
-      const int64_t c = task % tasks.parts * kColumns, some = std::min(kColumns, d.channels - c);
-      if (task == b || c == 0) {
-        runs.clear();
-        for (int64_t line = first; line < last; ++line) AddNineLine(l, line, outside, &runs);
-      }
+      const NineTask t = tasks.At(task, &runs);
       MXNET_CPU_CALL(DepthwiseNines)
-      (runs.data(), static_cast<int64_t>(runs.size()), l.is_unsigned, weights, start, c, c + some, sums.data(), kColumns);
-      l.Finish(sums.data(), kColumns, first * d.out[2], (last - first) * d.out[2], c, some);
+      (runs.data(), static_cast<int64_t>(runs.size()), l.is_unsigned, weights, start, t.begin, t.end, sums.data(), kColumns);
+      l.Finish(sums.data(), kColumns, t.first * d.out[2], (t.last - t.first) * d.out[2], t.begin, t.end - t.begin);
     }
   });
 }
@@ -143,15 +150,20 @@ bool HasNineTaps(const nn::ConvDims& d) {
   return d.kernel[0] == 1 && d.kernel[1] == 3 && d.kernel[2] == 3 && d.in[0] == 1 && d.out[0] == 1 && d.pad[0] == 0;
 }
 
-void AddNineLine(const PackedJob& l, int64_t line, const char* outside, std::vector<NineTaps>* runs) {
-  const nn::ConvDims& d = l.d;
-  NineLine lines[3];
-  for (int64_t i = 0; i < 3; ++i) {
-    const int64_t y = line % d.out[1] * d.stride[1] - d.pad[1] + i * d.dilate[1];
-    const bool inside = y >= 0 && y < d.in[1];
-    lines[i] = inside ? NineLine{l.src + (line / d.out[1] * d.in[1] + y) * d.in[2] * d.channels, d.channels} : NineLine{outside, 0};
-  }
-  for (int64_t x = 0; x < d.out[2]; x += runs->back().count) runs->push_back(WindowsFrom(l, lines, outside, x));
+NineTasks::NineTasks(const PackedJob& job, const char* outside) : job_(job), outside_(outside) {
+  constexpr int64_t kLinePlaces = 64;  // whose sums are finished together, of whole lines
+  lines_ = job.d.batch * job.d.out[1];
+  together_ = std::max<int64_t>(1, kLinePlaces / job.d.out[2]);
+  blocks_ = (lines_ + together_ - 1) / together_, parts_ = (job.d.channels + kColumns - 1) / kColumns;
+}
+
+NineTask NineTasks::At(int64_t task, std::vector<NineTaps>* runs) const {
+  const int64_t first = task / parts_ * together_, begin = task % parts_ * kColumns;
+  const NineTask t{first, std::min(lines_, first + together_), begin, std::min(job_.d.channels, begin + kColumns)};
+  if (!runs->empty() && begin != 0) return t;
+  runs->clear();
+  for (int64_t line = t.first; line < t.last; ++line) AddLine(job_, line, outside_, runs);
+  return t;
 }
 
 bool HasNines(const PackedJob& l) { return l.depthwise && l.d.channels % kEight == 0 && HasNineTaps(l.d); }

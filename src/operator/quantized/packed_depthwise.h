@@ -2,7 +2,6 @@
 #ifndef MXNET_OPERATOR_QUANTIZED_PACKED_DEPTHWISE_H_
 #define MXNET_OPERATOR_QUANTIZED_PACKED_DEPTHWISE_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -32,19 +31,25 @@ struct NineTaps {
 
 /* Do runs of NineTaps say all windows? */
 bool HasNineTaps(const nn::ConvDims& d);
-/* All windows of a line of the result. `outside`: the channels of a place that is no part of the
- * image. */
-void AddNineLine(const PackedJob& job, int64_t line, const char* outside, std::vector<NineTaps>* runs);
+/* Some lines of the result, of channels [begin, end). */
+struct NineTask {
+  int64_t first, last, begin, end;
+};
 
-/* Tasks: some lines of some channels. */
-struct NineTasks {
-  int64_t lines, together, blocks, parts;
-  explicit NineTasks(const nn::ConvDims& d) {
-    constexpr int64_t kLinePlaces = 64;  // whose sums are finished together, of whole lines
-    lines = d.batch * d.out[1];
-    together = std::max<int64_t>(1, kLinePlaces / d.out[2]);
-    blocks = (lines + together - 1) / together, parts = (d.channels + kColumns - 1) / kColumns;
-  }
+/* Tasks that make up a job. */
+class NineTasks {
+ public:
+  /* `outside`: the channels of a place that is no part of the image. */
+  NineTasks(const PackedJob& job, const char* outside);
+  int64_t count() const { return blocks_ * parts_; }
+  int64_t most_windows() const { return together_ * job_.d.out[2]; }  // of a task
+  /* `runs`: all windows of the task; before, those of the last one, or none. */
+  NineTask At(int64_t task, std::vector<NineTaps>* runs) const;
+
+ private:
+  const PackedJob& job_;
+  const char* const outside_;
+  int64_t lines_, together_, blocks_, parts_;
 };
 
 }  // namespace quantized

@@ -23,7 +23,8 @@ class StorageChooser {
     return any;
   }
 
-  /* What its variable is for the gradient of an output. `infer`: where no operator does, too. */
+  /* What its variable is for the gradient of an output. `always`: also where no operator infers
+   * storages. */
   void AddHeads(const std::vector<NodePtr>& heads, bool always) {
     bool infers = always;
     DFSVisit(Heads(), [&](const NodePtr& n) { infers = infers || (!n->is_variable() && n->op()->trait<InfersStorage>()); });
