@@ -1,7 +1,9 @@
 """Contestants that take turns: each is a process of its own that computes when asked and is stopped
 otherwise, so that the machine's drift falls on all of them and nobody's waiting threads take the
 cores."""
+import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -29,6 +31,17 @@ def answers():
         out.write(json.dumps(value) + "\n")
         out.flush()
     return send
+
+
+@contextlib.contextmanager
+def turn(path):
+    """Of the processes that name the same file, one at a time is inside."""
+    if not path:
+        yield
+        return
+    with open(path, "w") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
 
 
 def status_mib(field):

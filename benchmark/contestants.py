@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from alternate import answers, repeat, serve, status_mib
+from alternate import answers, repeat, serve, status_mib, turn
 
 # name -> whose interpreter runs it: this library's, --oracle or --peers
 SCORE = {"ours": "ours", "1.9.1": "oracle", "1.9.1 MKLDNN": "oracle", "torch": "peers", "torch compile": "peers", "torch jit": "peers",
@@ -172,16 +172,18 @@ def train_mxnet(kind, folder, x, threads, dtype):
 def train_torch(kind, folder, x, threads, dtype):
     import torch
     torch.set_num_threads(threads)
-    net = torch_module(folder, True).train()
+    images = x.ndim == 4
+    net = torch_module(folder, images).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"], momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"])
-    loss_of = torch.nn.CrossEntropyLoss()
-    x, y = torch.from_numpy(x).to(memory_format=torch.channels_last), torch.from_numpy(labels(x))
+    x, y = torch.from_numpy(x), torch.from_numpy(labels(x))
+    if images:
+        x = x.to(memory_format=torch.channels_last)
     if kind == "torch compile":
         net = torch.compile(net)
 
     def step():
         optimizer.zero_grad()
-        loss = loss_of(net(x), y)
+        loss = cross_entropy(torch, net(x), y)
         loss.backward()
         optimizer.step()
         return np.array([loss.item()], "float32")
@@ -189,7 +191,12 @@ def train_torch(kind, folder, x, threads, dtype):
 
 
 def labels(x):
-    return np.random.default_rng(0).integers(0, 1000, x.shape[0])
+    """A class for each image; for words, one for each of them."""
+    return np.random.default_rng(0).integers(0, *((1000, x.shape[0]) if x.ndim == 4 else (768, x.shape)))
+
+
+def cross_entropy(torch, output, y):
+    return torch.nn.functional.cross_entropy(output.flatten(0, -2), y.flatten())
 
 
 LOADERS = {"score": {"mxnet": score_mxnet, "torch": score_torch, "onnxruntime": score_onnxruntime, "openvino": score_openvino},
@@ -220,6 +227,7 @@ def main():
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--ctx", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--each-call", action="store_true", help="on a GPU: wait for the result of every call")
+    parser.add_argument("--turn", help="file whose lock is held while the network is loaded and computed first")
     parser.add_argument("--export", action="store_true", help="only write net.onnx")
     args = parser.parse_args()
     if args.export:
@@ -232,16 +240,19 @@ def main():
     with open(os.path.join(args.folder, "meta.json")) as f:
         name = json.load(f)["name"]
     x = examples(NETWORKS[name], args.batch)
-    if args.ctx == "gpu":
-        import contestants_gpu
-        loaded = contestants_gpu.LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.dtype, args.each_call)
-    else:
-        loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.threads, args.dtype)
-    first = loaded.output()
+    with turn(args.turn):
+        if args.ctx == "gpu":
+            import contestants_gpu
+            load = contestants_gpu.LOADERS[args.mode][MODULE[args.contestant]]
+            loaded = load(args.contestant, args.folder, x, args.dtype, args.each_call)
+        else:
+            loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.threads, args.dtype)
+        first = loaded.output()
+        device_mib = loaded.device_mib()
     serve(send, {"run": loaded.run}, {
         "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(),
         "flops": loaded.flops, "imported_mib": imported,
-        "at_once": getattr(loaded, "at_once", 1), "device_mib": loaded.device_mib(),
+        "at_once": getattr(loaded, "at_once", 1), "device_mib": device_mib,
         "version": getattr(module, "__version__", "?").split("+")[0]})
 
 

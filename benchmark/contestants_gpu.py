@@ -1,7 +1,7 @@
 """The contestants of score.py and train.py on a GPU: this library with CUDA graphs, PyTorch eager,
 captured, and compiled. contestants.py runs them as processes."""
 
-from contestants import LEARNING, Loaded, converted, labels, torch_module
+from contestants import LEARNING, Loaded, converted, cross_entropy, labels, torch_module
 
 # name -> whose interpreter runs it. The graphs are captured by hand, so that compiled models get
 # them too.
@@ -48,46 +48,43 @@ def _with_memory(free_and_total, before, loaded):
 
 # This library: (kind, folder, x, dtype, each) -> Loaded
 
-def _mxnet():
+def need_mxnet():
+    """(the package, its first GPU); ends the process where there is none."""
     import mxnet as mx
     if mx.context.num_gpus() == 0:
         raise SystemExit("no GPU here for this library; accepted: a CUDA build and a GPU")
     return mx, mx.gpu(0)
 
 
-def _network(mx, ctx, folder, dtype, gradients):
-    from networks import load, symbol_block
+def described(mx, folder, dtype):
+    """(symbol's text, arrays by name) of a network in the type, made on the host."""
+    from networks import load
     text, arrays = load(folder)
-    if dtype in HALF:
-        text, arrays = converted(mx, text, arrays, dtype)
+    return converted(mx, text, arrays, dtype) if dtype in HALF else (text, arrays)
+
+
+def network(mx, ctx, text, arrays, gradients):
+    """The block on the device, hybridized so that its calls are captured."""
+    from networks import symbol_block
     net = symbol_block(mx, text, arrays, gradients, ctx)
     net.hybridize(static_alloc=True, static_shape=True)
     return net
 
 
-def score_mxnet(kind, folder, x, dtype, each):
-    mx, ctx = _mxnet()
-    memory = lambda: mx.context.gpu_memory_info(ctx.device_id)
-    before = memory()[0]
-    net = _network(mx, ctx, folder, dtype, False)
-    images = x.ndim == 4
-    x = mx.nd.array(x, ctx=ctx)
-    if images and dtype in HALF:
+def inference(net, x, dtype):
+    """A function that computes the network of an array on the device."""
+    if x.ndim == 4 and dtype in HALF:
         x = x.astype(dtype)
-    return _with_memory(memory, before, Loaded(paced(lambda: net(x), mx.nd.waitall, each), lambda: net(x).astype("float32").asnumpy()))
+    return lambda: net(x)
 
 
-def train_mxnet(kind, folder, x, dtype, each):
-    mx, ctx = _mxnet()
-    memory = lambda: mx.context.gpu_memory_info(ctx.device_id)
-    before = memory()[0]
-    net = _network(mx, ctx, folder, dtype, True)
+def training_step(mx, net, x, y):
+    """A function that takes a step of SGD with momentum and gives the losses of before it."""
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     loss_of.hybridize(static_alloc=True, static_shape=True)
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd",
                                {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"],
                                 "wd": LEARNING["decay"]})
-    x, y = mx.nd.array(x, ctx=ctx), mx.nd.array(labels(x), ctx=ctx)
 
     def step():
         with mx.autograd.record():
@@ -95,6 +92,24 @@ def train_mxnet(kind, folder, x, dtype, each):
         loss.backward()
         trainer.step(x.shape[0])
         return loss
+    return step
+
+
+def score_mxnet(kind, folder, x, dtype, each):
+    mx, ctx = need_mxnet()
+    memory = lambda: mx.context.gpu_memory_info(ctx.device_id)
+    before = memory()[0]
+    net = network(mx, ctx, *described(mx, folder, dtype), False)
+    compute = inference(net, mx.nd.array(x, ctx=ctx), dtype)
+    return _with_memory(memory, before, Loaded(paced(compute, mx.nd.waitall, each), lambda: compute().astype("float32").asnumpy()))
+
+
+def train_mxnet(kind, folder, x, dtype, each):
+    mx, ctx = need_mxnet()
+    memory = lambda: mx.context.gpu_memory_info(ctx.device_id)
+    before = memory()[0]
+    net = network(mx, ctx, *described(mx, folder, dtype), True)
+    step = training_step(mx, net, mx.nd.array(x, ctx=ctx), mx.nd.array(labels(x), ctx=ctx))
     return _with_memory(memory, before, Loaded(paced(step, mx.nd.waitall, each),
                                                lambda: step().astype("float32").asnumpy().mean(keepdims=True)))
 
@@ -182,18 +197,20 @@ def train_torch(kind, folder, x, dtype, each):
     torch = prepare_torch(dtype)
     memory = torch.cuda.mem_get_info
     before = memory()[0]
-    net = torch_module(folder, True).train().cuda().to(memory_format=torch.channels_last)
+    images = x.ndim == 4
+    net = torch_module(folder, images).train().cuda()
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"],
                                 momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"],
                                 fused=True)
-    loss_of = torch.nn.CrossEntropyLoss()
-    x, y = torch.from_numpy(x).cuda().to(memory_format=torch.channels_last), torch.from_numpy(labels(x)).cuda()
+    x, y = torch.from_numpy(x).cuda(), torch.from_numpy(labels(x)).cuda()
+    if images:
+        net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     begin = [t.detach().clone() for t in net.state_dict().values()]
 
     def forward(x, y):
         with torch.autocast("cuda", getattr(torch, dtype) if dtype in HALF else None,
                             enabled=dtype in HALF, cache_enabled=not _is_captured(kind)):
-            return loss_of(net(x), y)
+            return cross_entropy(torch, net(x), y)
     forward = _compiled(torch, kind, forward)
 
     def step():

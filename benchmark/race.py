@@ -6,6 +6,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -159,24 +160,35 @@ class Race:
         measured = report.measured_limits(ROOT, self.args.threads, "--handover") if self.args.threads > 1 and not self.gpu else None
         return measured and measured["handover_ns"]
 
+    def _started(self, name, batch, folder, progress):
+        """Contestants that can be timed. On a GPU they import beside each other, and have the
+        device one after another."""
+        with tempfile.NamedTemporaryFile() as lock:
+            extra = ["--each-call"] * self.args.each_call + (["--turn", lock.name] if self.gpu else [])
+
+            def begun(n, python, env):
+                return Contestant(n, python, WORKER,
+                                  [n, "--mode", self.mode, "--folder", folder, "--batch", str(batch),
+                                   "--threads", str(self.args.threads), "--dtype", self.args.dtype,
+                                   "--ctx", self.args.ctx, *extra], env)
+            early = {n: begun(n, *entry) for n, entry in self.entries.items()} if self.gpu else {}
+            started = []
+            for n, entry in self.entries.items():
+                progress.set_postfix_str(f"{name}@{batch}: starting {n}")
+                c = early.get(n) or begun(n, *entry)
+                try:
+                    self.versions[n] = c.ready()["version"]
+                    started.append(c)
+                except Failed as e:
+                    self.notes.append(f"{name}@{batch}: {str(e).splitlines()[0]}: {str(e).strip().splitlines()[-1]}")
+                    tqdm.write(str(e), file=sys.stderr)
+                progress.update()
+        return started
+
     def row(self, name, batch, progress):
         """One race. Contestants that cannot start are left out, with a note."""
         folder = self._folder(name)
-        started = []
-        for n, (python, env) in self.entries.items():
-            progress.set_postfix_str(f"{name}@{batch}: starting {n}")
-            c = Contestant(n, python, WORKER,
-                           [n, "--mode", self.mode, "--folder", folder, "--batch", str(batch),
-                            "--threads", str(self.args.threads),
-                            "--dtype", self.args.dtype, "--ctx", self.args.ctx]
-                           + ["--each-call"] * self.args.each_call, env)
-            try:
-                self.versions[n] = c.ready()["version"]
-                started.append(c)
-            except Failed as e:
-                self.notes.append(f"{name}@{batch}: {str(e).splitlines()[0]}: {str(e).strip().splitlines()[-1]}")
-                tqdm.write(str(e), file=sys.stderr)
-            progress.update()
+        started = self._started(name, batch, folder, progress)
         try:
             if not started:
                 raise SystemExit(f"{name}@{batch}: nobody started")

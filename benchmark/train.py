@@ -6,10 +6,11 @@
     [--contestants NAME,...] [--write-docs]
 
 Every contestant starts from the same network and weights (networks.py). Printed as Markdown: images
-per second as medians over rounds, how many times faster this library is than the best other one,
-and peak resident memory against that after import.
+(sequences, for BERT) per second as medians over rounds, how many times faster this library is than
+the best other one, and peak resident memory against that after import.
 """
 import race
 
 if __name__ == "__main__":
-    race.Race("train", race.parse(__doc__, "train", ["alexnet", "inception_v3", "resnet50"], [16], rounds=5)).run()
+    models = ["alexnet", "inception_v3", "resnet50", "bert_base"]
+    race.Race("train", race.parse(__doc__, "train", models, [16], rounds=5)).run()

@@ -6,7 +6,8 @@
 #
 # --library  a CUDA build made elsewhere (its folder's tests/ are run too when they are there); without it, build/cuda is used, or built here
 # --bundle   what tools/gpu_bundle.sh packed: library, what it needs, test programs, Python package
-# --only     some of the three parts (all of them share the ten minutes; alone each has them for itself): the tests, the short benchmarks, compute-sanitizer
+# --only     some of the three parts (all of them share the ten minutes): the tests, the short benchmarks, compute-sanitizer; tests and
+#            sanitizer run beside each other, the benchmarks behind them
 # --torch    interpreter for PyTorch's side (default: PYTHON, when its torch has CUDA)
 # --out      where the figures go (default build/gpu_check): summary.txt, and for each step its log, its figures as JSON
 # --pack     leave only summary.txt and everything else as logs.tar.gz there
@@ -43,10 +44,11 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-rm -f "$out"/*.log "$out"/*.json "$out"/*.jsonl "$out/summary.txt" "$out/logs.tar.gz"
-begin=$SECONDS part_end=$limit status=0
+rm -f "$out"/*.log "$out"/*.json "$out"/*.jsonl "$out"/*.txt "$out/logs.tar.gz"
+begin=$SECONDS part_end=$limit status=0 cores=$(nproc)
 left() { echo $((part_end - (SECONDS - begin))); }   # of this part
 note() { echo "$1" | tee -a "$out/summary.txt"; }
+failed() { status=1; : >"$work/failed"; }   # also from a lane, which is a process of its own
 
 # ---- the library, and the shared libraries that it needs
 package=$root/python
@@ -110,42 +112,48 @@ step() {  # step NAME LIMIT COMMAND...: its output to NAME.log; the last line to
   local name=$1 most=$2 rc=0 from=$SECONDS seconds
   shift 2
   seconds=$(left)
-  if ((seconds < 10)); then note "$name: not run, no time left"; status=1; return 0; fi
+  if ((seconds < 10)); then note "$name: not run, no time left"; failed; return 0; fi
   seconds=$((seconds < most ? seconds : most))
   timeout -k 5 "$seconds" "$@" >"$out/$name.log" 2>&1 || rc=$?
   case $rc in
     0) note "$name: passed in $((SECONDS - from)) s${LAST:+: $(tail -1 "$out/$name.log")}" ;;
-    124 | 137) note "$name: stopped after $seconds s, its limit (see $name.log)"; status=1 ;;
-    *) note "$name: FAILED with $rc (see $name.log): $(grep -v '^[[:space:]]*$' "$out/$name.log" | tail -1 | cut -c1-300)"; status=1 ;;
+    124 | 137) note "$name: stopped after $seconds s, its limit (see $name.log)"; failed ;;
+    *) note "$name: FAILED with $rc (see $name.log): $(grep -v '^[[:space:]]*$' "$out/$name.log" | tail -1 | cut -c1-300)"; failed ;;
   esac
 }
-part() {  # part NAME SECONDS: how long it may last when others come behind it
+part() {  # part NAME SECONDS: how long it may last when the benchmarks come behind it
   part_end=$limit
-  ((${#parts[@]} == 1)) || part_end=$((limit * $2 / 570))
+  [[ $1 == bench ]] || ! wants bench || part_end=$((limit * $2 / 570))
   note "---- $1"
 }
 bench() { local name=$1 most=$2; shift 2; step "$name" "$most" "$python" "$@"; }
 # Markdown rows, eager's, and where a race was stopped the rows that it had by then
 table() { grep -E '^\||^[a-z]+ [0-9a-z]+ .*[0-9]$' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || grep -E '^[A-Za-z0-9-]+, [0-9]+: ours ' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || true; }
 
-if wants tests; then
-  part tests 300
-  # C++: what runs on a device first, then NVIDIA's libraries
-  for name in gpu_run gpu_libraries_cuda user_module_cuda user_module storage engine ndarray; do
-    [[ ! -x $tests/${name}_test ]] || step "${name}_test" 60 "$tests/${name}_test"
+lanes=()
+lane() { "$@" & lanes+=($!); }   # lane FUNCTION: its steps, one after another, beside the other lanes
+finish_lanes() { ((!${#lanes[@]})) || wait "${lanes[@]}"; lanes=(); [[ ! -e $work/failed ]] || status=1; }
+t=$root/tests/python parallel=0
+! has_python xdist || parallel=1
+# tested NAME LIMIT PROCESSES ...: several processes, where pytest can: most of the time goes to compiling kernels and to the CPU's results
+tested() {
+  local name=$1 most=$2 many=() ; ((!parallel)) || many=(-n "$3")
+  shift 3
+  LAST=1 bench "$name" "$most" -m pytest -q "${many[@]}" --tb=short -p no:cacheprovider "$@"
+}
+cpp_lane() {  # what runs on a device first, then NVIDIA's libraries
+  local name test
+  for name in gpu_run gpu_libraries_cuda gpu_code_cuda user_module_cuda user_module storage engine ndarray gpu_kernels_cuda; do   # the last one: texts through NVRTC
+    [[ ! -x $tests/${name}_test ]] || step "${name}_test" 120 "$tests/${name}_test"
   done
-  if lacks pytest; then
-    note "operators, runtime: not run, no pytest"
-  else
-    # As many processes as the machine has cores, where pytest can: most of the time goes to compiling kernels on the host
-    t=$root/tests/python many=() ; ! has_python xdist || many=(-n "$(nproc)")
-    tested() { local name=$1 most=$2; shift 2; LAST=1 bench "$name" "$most" -m pytest -q "${many[@]}" --tb=short -p no:cacheprovider "$@"; }
-    # users' kernels, CUDA graphs, memory shared with others; attention in one kernel; then every operator against the CPU
-    tested runtime 90 "$t/old_programs/test_rtc.py" "$t/runtime/test_gpu_runtime.py"
-    tested sparse 90 "$t/sparse/test_sparse_gpu.py"
-    tested attention 60 "$t/passes/test_interleaved_passes.py" "$t/passes/test_attention_dropout.py" -k "on_a_gpu or replayed"
-    tested operators 420 "$t/operators/test_gpu_operators.py"
-    "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
+  for test in "$tests"/gpu_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
+    name=$(basename "$test" _test)
+    [[ ! -x $test || $name =~ ^gpu_(run|.*_cuda)$ || $(left) -lt 60 ]] || step "${name}_test" 60 "$test"
+  done
+}
+operators_lane() {   # every operator against the CPU
+  tested operators 420 $((cores * 3 / 4 + 1)) "$t/operators/test_gpu_operators.py"
+  "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
 import collections, json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
 for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
@@ -153,20 +161,59 @@ for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
 missing = sorted({r["op"] for r in rows if r["outcome"] == "no kernel"})
 print(f"  operators without a GPU kernel ({len(missing)}): {' '.join(missing)}")
 PY
-    # everybody's tests, with the GPU in the place of the CPU
-    mapfile -t files < <(grep -lE 'pytest\.mark\.on_gpu\b' "$t"/*/test_*.py)
-    PYTHONPATH=$root/tests/host_gpu:$PYTHONPATH tested others 240 -p default_gpu -m "on_gpu and not nightly" "${files[@]}"
-  fi
-  if ! lacks numpy; then   # memory over 1,000 training steps, in the process and on the device
-    bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
-    grep first "$out/leak.log" >>"$out/summary.txt" 2>/dev/null || true
-  fi
-  [[ ! -x $tests/gpu_kernels_cuda_test ]] || step gpu_kernels_cuda_test 120 "$tests/gpu_kernels_cuda_test"   # texts through NVRTC
-  for test in "$tests"/gpu_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
-    name=$(basename "$test" _test)
-    [[ -x $test && ! $name =~ ^(gpu_run|gpu_libraries_cuda|gpu_kernels_cuda)$ && $(left) -gt 60 ]] && step "${name}_test" 60 "$test"
+}
+others_lane() {   # everybody's tests, with the GPU in the place of the CPU
+  local files
+  mapfile -t files < <(grep -lE 'pytest\.mark\.on_gpu\b' "$t"/*/test_*.py)
+  PYTHONPATH=$root/tests/host_gpu:$PYTHONPATH tested others 420 $((cores * 3 / 4 + 1)) -p default_gpu -m "on_gpu and not nightly and not several_threads" "${files[@]}"
+}
+runtime_lane() {   # users' kernels, CUDA graphs, memory shared with others, variables, sparse arrays, attention in one kernel; memory over 1,000 steps
+  local each=$((cores / 4 + 1))
+  tested runtime 240 "$each" "$t/old_programs/test_rtc.py" "$t"/runtime/test_gpu_*.py
+  tested sparse 120 "$each" "$t/sparse/test_sparse_gpu.py"
+  tested attention 120 "$each" "$t/passes/test_interleaved_passes.py" "$t/passes/test_attention_dropout.py" -k "on_a_gpu or replayed"
+  bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
+  grep first "$out/leak.log" >>"$out/summary.txt" 2>/dev/null || true
+}
+cpp_sanitizer_lane() {
+  local tool
+  for tool in memcheck racecheck synccheck initcheck; do
+    LAST=1 step "sanitizer_$tool" 150 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$tests/gpu_run_test"
   done
+}
+python_sanitizer_lane() {
+  LAST=1 step sanitizer_python 400 "$sanitizer" --tool memcheck --error-exitcode 9 --print-limit 20 --target-processes application-only \
+    "$python" -m pytest -q "$t/operators/test_gpu_operators.py" -p no:cacheprovider -k "softmax or take or BatchNorm or Pooling or topk or sum"
+}
+
+# Nothing is timed in these parts, so that their steps may share the machine.
+threads=${OMP_NUM_THREADS-}
+if wants tests; then
+  part tests 300
+  lane cpp_lane
+  if lacks pytest; then
+    note "operators, runtime: not run, no pytest"
+  else
+    ((!parallel)) || export OMP_NUM_THREADS=1
+    export GPU_CHECK_VARIABLES=$out/variables.txt
+    lane operators_lane; lane others_lane; lane runtime_lane
+  fi
 fi
+if wants sanitizer; then
+  part sanitizer 300
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1 || true)
+  if [[ -z $sanitizer ]]; then
+    note "sanitizer: no compute-sanitizer here; nothing was watched"
+  elif [[ ! -x $tests/gpu_run_test ]]; then
+    note "sanitizer: no $tests/gpu_run_test; nothing was watched"
+  else
+    lane cpp_sanitizer_lane
+    lacks pytest || lane python_sanitizer_lane
+  fi
+fi
+finish_lanes
+export OMP_NUM_THREADS=$threads
+[[ -n $threads ]] || unset OMP_NUM_THREADS
 
 if wants bench && lacks numpy; then
   note "---- bench: not run"
@@ -176,46 +223,32 @@ elif wants bench; then
   note "PyTorch: ${torch:-none here whose torch.cuda.is_available(); its columns are left out}"
   [[ -z $torch ]] || "$torch" -c 'import triton' 2>/dev/null || note "triton: none here; what PyTorch compiles is left out"
   b=$root/benchmark cache=${TMPDIR:-/tmp}/gpu_check_networks
-  race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache" --models resnet50)
-  bench kernels 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
+  race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache")
+  # raced NAME LIMIT PROGRAM DTYPE MODEL BATCH CONTESTANTS: one table of score.py or train.py
+  raced() {
+    local name=$1 most=$2 program=$3
+    bench "$name" "$most" "$b/$program.py" "${race[@]}" --dtype "$4" --models "$5" --batch "$6" --contestants "$7" --json "$out/$name.json"
+    table "$name"
+  }
+  plain="ours,torch,torch graph"
   bench eager 40 "$b/eager.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/eager.json"; table eager
-  bench sparse 60 "$b/sparse.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/sparse.json"; table sparse
   if lacks tqdm; then
     note "score, train: not run, no tqdm"
-  else
-    for dtype in float32 tf32 bfloat16 float16; do
-      bench "score_$dtype" 80 "$b/score.py" "${race[@]}" --dtype "$dtype" --batch 1,32,128 --contestants "ours,torch,torch graph" --json "$out/score_$dtype.json"
-      table "score_$dtype"
-    done
-    for dtype in float32 bfloat16; do
-      bench "train_$dtype" 60 "$b/train.py" "${race[@]}" --dtype "$dtype" --batch 32 --contestants "ours,torch,torch graph" --json "$out/train_$dtype.json"
-      table "train_$dtype"
-    done
+  else   # what stands in figures.md first
+    for dtype in float32 tf32 bfloat16 float16; do raced "score_$dtype" 80 score "$dtype" resnet50 1,32,128 "$plain"; done
+    for dtype in float32 tf32 bfloat16; do raced "train_$dtype" 60 train "$dtype" resnet50 128 "$plain"; done
+    for dtype in float32 bfloat16; do raced "score_bert_$dtype" 60 score "$dtype" bert_base 1,32 "$plain"; done
+    raced train_bert_bfloat16 60 train bfloat16 bert_base 32 "$plain"
   fi
-  bench rnn 40 "$b/rnn.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3; table rnn
+  bench kernels 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
   bench kernels_half 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --dtype bfloat16 --rounds 3 --slice 0.02 --json "$out/kernels_half.json"; table kernels_half
-  if [[ -n $torch ]] && ! lacks tqdm; then   # compilation takes its time
-    bench score_compiled 150 "$b/score.py" "${race[@]}" --dtype bfloat16 --batch 1,128 --contestants "ours,torch compile,torch compile graph" --json "$out/score_compiled.json"
-    table score_compiled
-    bench train_compiled 120 "$b/train.py" "${race[@]}" --dtype bfloat16 --batch 32 --contestants "ours,torch compile" --json "$out/train_compiled.json"
-    table train_compiled
-  fi
-fi
-
-if wants sanitizer; then
-  part sanitizer 570
-  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1 || true)
-  if [[ -z $sanitizer ]]; then
-    note "sanitizer: no compute-sanitizer here; nothing was watched"
-  elif [[ ! -x $tests/gpu_run_test ]]; then
-    note "sanitizer: no $tests/gpu_run_test; nothing was watched"
-  else
-    for tool in memcheck racecheck synccheck initcheck; do
-      LAST=1 step "sanitizer_$tool" 150 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$tests/gpu_run_test"
-    done
-    if ! lacks pytest; then
-      LAST=1 step sanitizer_python 240 "$sanitizer" --tool memcheck --error-exitcode 9 --print-limit 20 --target-processes application-only \
-        "$python" -m pytest -q "$root/tests/python/operators/test_gpu_operators.py" -p no:cacheprovider -k "softmax or take or BatchNorm or Pooling or topk or sum"
+  bench sparse 60 "$b/sparse.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/sparse.json"; table sparse
+  bench rnn 40 "$b/rnn.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3; table rnn
+  if ! lacks tqdm; then
+    bench v100 200 "$b/v100.py" --cache "$cache" --batch 1,8,32,128 --json "$out/v100.json"; table v100
+    if [[ -n $torch ]]; then   # compilation takes its time
+      raced score_compiled 150 score bfloat16 resnet50 1,128 "ours,torch compile,torch compile graph"
+      raced train_compiled 120 train bfloat16 resnet50 128 "ours,torch compile"
     fi
   fi
 fi

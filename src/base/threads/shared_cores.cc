@@ -158,11 +158,12 @@ struct Watch {
   }
 
   // Has this process been away, stopped or without work, since somebody looked last? Then what the
-  // others did meanwhile says nothing about the cores that it computes on.
+  // others did meanwhile says nothing about the cores that it computes on. But where they are
+  // shared it counts: who works in short bursts would never see that the others have gone.
   bool Away(int64_t now) {
     const int64_t own = Now(CLOCK_PROCESS_CPUTIME_ID);
     const int64_t passed = now - seen.exchange(now), used = own - seen_own.exchange(own);
-    if (passed < kWindow || used > passed / 4) return false;
+    if (detail::g_cores_shared || passed < kWindow || used > passed / 4) return false;
     others.Begin();
     suspected = false;
     delay = 0;

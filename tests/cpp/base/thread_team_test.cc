@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -47,6 +48,14 @@ int InChild(const std::function<int()>& f) {
   int status = 0;
   waitpid(child, &status, 0);
   return status;
+}
+
+// As many threads as there are processors: with more, cores always count as shared.
+void MeasureCores() {
+  Env::Set("OMP_NUM_THREADS", std::to_string(std::max(1, static_cast<int>(UsableProcessors()))));
+  AssumeCores(Cores::kOwn);
+  LookAtCores();
+  AssumeCores(Cores::kMeasured);
 }
 
 class TeamTest : public ::testing::Test {
@@ -253,10 +262,25 @@ TEST_F(TeamTest, LibrariesGetFewThreadsForShortCalls) {
   EXPECT_EQ(LibraryTeam(1e6, 4), 4);
 }
 
+// Processors that are busy while this process sleeps for a second.
+double BusyProcessors() {
+  const auto busy = [] {
+    std::ifstream file("/proc/stat");
+    std::string name;
+    long long user = 0, nice = 0, system = 0;
+    file >> name >> user >> nice >> system;
+    return user + nice + system;
+  };
+  const long long before = busy();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return static_cast<double>(busy() - before) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 TEST_F(TeamTest, NeighboursAreNoticed) {
   if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
     GTEST_SKIP() << "the environment decides";
+  if (UsableProcessors() < 2) GTEST_SKIP() << "loops have one thread";
   std::vector<pid_t> neighbours;
   for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
     const pid_t child = fork();
@@ -267,7 +291,7 @@ TEST_F(TeamTest, NeighboursAreNoticed) {
     }
     neighbours.push_back(child);
   }
-  AssumeCores(Cores::kMeasured);
+  MeasureCores();
   const auto end = Clock::now() + std::chrono::seconds(30);
   while (!CoresShared() && Clock::now() < end) Sum(4);
   EXPECT_TRUE(CoresShared());
@@ -275,12 +299,20 @@ TEST_F(TeamTest, NeighboursAreNoticed) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
+  // Who computes in short bursts notices, too, that they have gone. Others of the machine may stay.
+  const auto later = Clock::now() + std::chrono::seconds(12);
+  while (CoresShared() && Clock::now() < later) {
+    for (const auto pause = Clock::now() + std::chrono::milliseconds(20); Clock::now() < pause;) Sum(4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  }
+  EXPECT_TRUE(!CoresShared() || BusyProcessors() > 0.1);
 }
 
 TEST_F(TeamTest, OwnThreadsThatAreTooManyAreNoticed) {
   if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
     GTEST_SKIP() << "the environment decides";
+  if (UsableProcessors() < 2) GTEST_SKIP() << "loops have one thread";
   std::atomic<bool> ended{false};
   std::vector<std::thread> others;
   for (int i = 0; i < 2 * static_cast<int>(std::thread::hardware_concurrency()); ++i)
@@ -288,7 +320,7 @@ TEST_F(TeamTest, OwnThreadsThatAreTooManyAreNoticed) {
       while (!ended) {
       }
     });
-  AssumeCores(Cores::kMeasured);
+  MeasureCores();
   const auto end = Clock::now() + std::chrono::seconds(30);
   // beside other processes they may count as shared
   while (!CoresCrowded() && !CoresShared() && Clock::now() < end) Sum(4);

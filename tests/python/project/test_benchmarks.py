@@ -212,6 +212,61 @@ def test_contestants_of_a_gpu_on_the_cpu(tmp_path, monkeypatch):
             assert loaded.device_mib() == 0
 
 
+def test_the_table_of_the_v100_on_the_cpu(tmp_path, monkeypatch):
+    """A process's cells with a small network and the CPU in the GPU's place: a batch that does not
+    fit is told, and later ones are measured with a network of their own."""
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import networks
+    import v100
+
+    def build():
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Conv2D(8, 3), mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(1000))
+        return net
+    monkeypatch.setitem(networks.NETWORKS, "alexnet", networks.Network("Small", build, (3, 12, 12)))
+    monkeypatch.setattr(mx, "gpu", lambda index: mx.cpu(1))
+    monkeypatch.setattr(mx.context, "num_gpus", lambda: 1)
+    step, sizes, nets = v100.contestants_gpu.training_step, [], set()
+
+    def training_step(mx, net, x, y):
+        sizes.append(x.shape[0])
+        nets.add(net)
+        if x.shape[0] == 32:
+            raise MemoryError
+        return step(mx, net, x, y)
+    monkeypatch.setattr(v100.contestants_gpu, "training_step", training_step)
+    sent = []
+    cells = [("scoring", 1), ("scoring", 100), ("training", 1), ("training", 2), ("training", 8)]
+    v100.measure("alexnet", "float32", cells, 0.01, str(tmp_path), str(tmp_path / "lock"), sent.append)
+    assert sent[0] == {"version": mx.__version__} and [(c["part"], c["batch"]) for c in sent[1:]] == cells
+    assert sizes == [16, 32, 128] and len(nets) == 2
+    assert [c["rate"] == "OOM" for c in sent[1:]] == [False, False, False, True, False]
+    assert all(c["rate"] > 0 and c["finite"] for c in sent[1:] if c["rate"] != "OOM")
+
+
+def test_cells_of_cut_runs_make_tables(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import v100
+    known = v100.guide()
+    assert len(known) == 9 * 6 + 9 * 5 + 8 * 3 and known["training", "float32", "alexnet", 128] == "OOM"
+    cell = {"part": "training", "dtype": "float32", "model": "alexnet", "batch": 64, "v100": 1984.21}
+    files = []
+    for gpu, cells in (("one", [{**cell, "rate": 1.0, "finite": True}]),
+                       ("other", [{**cell, "rate": 3968.42, "finite": True},
+                                  {**cell, "batch": 128, "v100": "OOM", "rate": 5.0, "finite": False},
+                                  {**cell, "model": "resnet50", "v100": 343.19, "rate": "OOM"}])):
+        files.append(str(tmp_path / gpu))
+        with open(files[-1], "w") as f:
+            json.dump({"gpu": gpu, "host_cores": 1, "seconds": 0.1, "cells": cells, "notes": []}, f)
+    text = v100.markdown(v100.merged(files))
+    assert "GPU: one and other;" in text and text.endswith("""
+| batch | AlexNet (batch × 16) | ResNet-50 |
+|---|---|---|
+| 64 | 3968.4 (1984.21, 2.00) | OOM (343.19) |
+| 128 | 5.0 (OOM) not finite |  |
+""")
+
+
 def test_stores_below_their_targets_are_told(monkeypatch, capsys):
     monkeypatch.syspath_prepend(BENCHMARK)
     import kvstore_targets as program
