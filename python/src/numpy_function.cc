@@ -269,12 +269,13 @@ int DTypeNumber(PyObject* dtype) {
   return known ? static_cast<int>(PyLong_AsLong(known)) : -1;
 }
 
-/* A number of Python's that has a dtype, int64 or `*dtype`, and that a double holds. */
+/* A number of Python's that a double holds, to fill an array of `*dtype` with. With NumPy's defaults
+ * whole ones make int64 of none. */
 bool ReadNumber(PyObject* o, double* value, int* dtype, bool given) {
   if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return false;
   *value = PyFloat_AsDouble(o);
   if (*value == -1 && PyErr_Occurred()) return PyErr_Clear(), false;
-  if (PyLong_CheckExact(o) && !given) *dtype = kInt64;
+  if (PyLong_CheckExact(o) && !given && *dtype == kFloat64) *dtype = kInt64;
   return std::isfinite(*value) && (PyFloat_CheckExact(o) || IsExact(*value));
 }
 

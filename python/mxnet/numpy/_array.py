@@ -511,9 +511,10 @@ class ndarray(_Base):   # pylint: disable=invalid-name
 
     def _in_place(self, record, other):
         """``a OP= b`` where the result has another dtype than `a`: NumPy casts it back within its
-        kind, and refuses to otherwise; the binding calls it."""
-        result = call(record, (self, other))
-        have, want = _dtypes.name(result.dtype), _dtypes.name(self.dtype)
+        kind, and refuses to otherwise; the binding calls it. A number makes float64 of whole
+        ones."""
+        result = call(record, (self, other)) if isinstance(other, ndarray) else None
+        have, want = _dtypes.name("float64" if result is None else result.dtype), _dtypes.name(self.dtype)
         narrow = have.replace("bfloat", "float"), want.replace("bfloat", "float")
         if not onp.can_cast(*narrow, "same_kind"):
             raise TypeError(f"[operator] the result is {have}, which the array of {want} in place cannot take; accepted: one of the same "

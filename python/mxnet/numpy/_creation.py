@@ -242,8 +242,9 @@ def ones(shape, dtype=None, order="C", ctx=None, device=None):
 
 @compiled("_npi_full", "fill")
 def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
-    """An array of one value, or of an array that is broadcast to `shape`. Its dtype is the value's:
-    int64, bool, or the default float for Python's numbers.
+    """An array of one value, or of an array that is broadcast to `shape`. Its dtype is that of an
+    array, bool for Python's truth values, and the default float for numbers. With
+    ``npx.set_np(dtype=True)`` whole numbers give int64.
 
     Examples
     --------
@@ -258,6 +259,8 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, out=None, device=No
         return deliver(value if dtype is None else call("_npi_cast", (value,), dtype=dtype_name(dtype)), out)
     if dtype is None:
         dtype = _dispatch.natural_dtype(fill_value) if out is None else out.dtype
+        if type(fill_value) is int and out is None and not is_np_default_dtype():   # 1.x
+            dtype = _dispatch.default_float()
     number = float(fill_value) if not isinstance(fill_value, int) else int(fill_value)
     place = place_name(ctx, device) if out is None else None
     return call("_npi_full", (), out, shape=_as_shape(shape), value=number, dtype=dtype_name(dtype), ctx=place)
@@ -441,8 +444,9 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, 
 # ---- grids and windows
 
 def indices(dimensions, dtype=None, ctx=None, device=None, *, sparse=False):
-    """The indices of every element of an array of that shape, along a new first dimension: int64
-    unless `dtype` says otherwise. With `sparse`, a tuple of arrays that broadcast to them.
+    """The indices of every element of an array of that shape, along a new first dimension: int32
+    unless `dtype` says otherwise, int64 with ``npx.set_np(dtype=True)``. With `sparse`, a tuple of
+    arrays that broadcast to them.
 
     Examples
     --------
@@ -451,10 +455,11 @@ def indices(dimensions, dtype=None, ctx=None, device=None, *, sparse=False):
     """
     if not isinstance(dimensions, (list, tuple)):
         raise ValueError(f"[indices] dimensions is {dimensions!r}; accepted: a tuple of sizes")
+    whole = "int64" if is_np_default_dtype() else "int32"
     if sparse:
-        lines = [arange(n, dtype=dtype_name(dtype, "int64"), ctx=ctx, device=device) for n in dimensions]
+        lines = [arange(n, dtype=dtype_name(dtype, whole), ctx=ctx, device=device) for n in dimensions]
         return tuple(call("_npi_reshape", (x,), newshape=(1,) * i + (-1,) + (1,) * (len(lines) - 1 - i)) for i, x in enumerate(lines))
-    return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, "int64"), ctx=place_name(ctx, device))
+    return call("_npi_indices", (), dimensions=_as_shape(dimensions), dtype=dtype_name(dtype, whole), ctx=place_name(ctx, device))
 
 
 def meshgrid(*xi, indexing="xy", sparse=False, copy=True):   # pylint: disable=redefined-outer-name

@@ -83,13 +83,13 @@ DEFAULTS = [   # call, dtype, and dtype with NumPy's defaults
      "float32", "float64"),
     (lambda np: np.zeros(2), "float32", "float64"), (lambda np: np.ones(2), "float32", "float64"), (lambda np: np.empty(2), "float32",
      "float64"),
-    (lambda np: np.full(2, 1), "int64", "int64"), (lambda np: np.full(2, 1.5), "float32", "float64"), (lambda np: np.full(2, True),
+    (lambda np: np.full(2, 1), "float32", "int64"), (lambda np: np.full(2, 1.5), "float32", "float64"), (lambda np: np.full(2, True),
      "bool", "bool"),
     (lambda np: np.arange(3), "float32", "int64"), (lambda np: np.arange(3.0), "float32", "float64"), (lambda np: np.linspace(0, 1, 3),
      "float32", "float64"),
     (lambda np: np.logspace(0, 1, 3), "float32", "float64"), (lambda np: np.eye(2), "float32", "float64"), (lambda np: np.identity(2),
      "float32", "float64"),
-    (lambda np: np.tri(2), "float32", "float32"), (lambda np: np.hanning(3), "float32", "float64"), (lambda np: np.indices((2,)), "int64",
+    (lambda np: np.tri(2), "float32", "float32"), (lambda np: np.hanning(3), "float32", "float64"), (lambda np: np.indices((2,)), "int32",
      "int64"),
 ]
 

@@ -349,3 +349,16 @@ def test_a_larger_out_is_filled(call):
 def test_an_out_that_is_too_small_is_refused():
     with pytest.raises(ValueError):
         mx.np.add(mx.np.ones((2, 3)), mx.np.ones((2, 3)), out=mx.np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "lcm", "left_shift"])
+def test_whole_floats_beside_integers(name):
+    """3.0 is 3, as in 1.9.1; a fraction is refused, as in NumPy."""
+    x = mx.np.array([6, 12, 5], dtype="int32")
+    function = getattr(mx.np, name)
+    for a, b, whole in ((x, 3.0, (x, 3)), (3.0, x, (3, x))):
+        result, wanted = function(a, b), function(*whole)
+        assert result.dtype == wanted.dtype == "int32" and result.tolist() == wanted.tolist()
+    for number in (2.5, float("inf"), float("nan")):
+        with pytest.raises(mx.MXNetError, match="is not a whole number; accepted: whole numbers"):
+            function(x, number)

@@ -68,6 +68,22 @@ def test_in_place_with_another_dtype(operator, dtype, other):
     assert x.dtype == dtype and x.tolist() == expected.tolist() and view.tolist() == expected[:2].tolist()
 
 
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8", "int8"])
+def test_floats_into_integers(operator, dtype):
+    """Whole ones count as integers, as in 1.9.1; a fraction would be lost there."""
+    values = onp.array([7, 2, 5], dtype)
+    x = np.array(values, dtype=dtype)
+    expected = values.copy()
+    getattr(expected, f"__{operator}__")(2)
+    assert getattr(x, f"__{operator}__")(2.0) is x
+    assert x.dtype == dtype and x.tolist() == expected.tolist()
+    for fraction in (0.5, float("inf"), float("nan"), 1e300):
+        with pytest.raises(TypeError, match=f"the array of {dtype} in place cannot take"):
+            getattr(x, f"__{operator}__")(fraction)
+    assert x.tolist() == expected.tolist()
+
+
 def test_products_of_several_dtypes():
     x = np.array([[1.0, 2.0], [3.0, 4.0]], dtype="float64")
     for other in ([1, 2], onp.array([1, 2], "int32"), np.array([1, 2], dtype="float32")):

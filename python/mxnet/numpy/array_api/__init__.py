@@ -21,7 +21,7 @@ _SAME = """
     bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
     broadcast_arrays broadcast_shapes broadcast_to ceil clip concat conj copysign cos cosh
     count_nonzero diff divide empty empty_like equal exp expand_dims expm1 eye flip floor
-    floor_divide from_dlpack full full_like greater greater_equal hypot imag isfinite isin isinf
+    floor_divide from_dlpack full_like greater greater_equal hypot imag isfinite isin isinf
     isnan less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or logical_xor matmul matrix_transpose max maximum mean meshgrid min minimum
     moveaxis multiply negative nextafter nonzero not_equal ones ones_like permute_dims positive

@@ -9,7 +9,7 @@ from ..._binding import NDArrayBase
 from .. import _creation, _cumulative, _reductions
 from .._dispatch import call, default_float, device_of, from_values, is_symbol, operand
 
-__all__ = ["asarray", "arange", "cumulative_sum", "cumulative_prod", "prod", "sign", "sum"]
+__all__ = ["asarray", "arange", "full", "cumulative_sum", "cumulative_prod", "prod", "sign", "sum"]
 
 _WHOLE = (builtins.int, onp.integer)
 
@@ -40,6 +40,20 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     return from_values(
         values, device_of(None, device), values.dtype
     )
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    """An array of one value: bool, int64 or the default float, as the value, unless `dtype` says
+    otherwise.
+
+    Examples
+    --------
+    >>> mx.np.array_api.full((2,), 3)
+    array([3, 3], dtype=int64)
+    """
+    if dtype is None and type(fill_value) is builtins.int:
+        dtype = "int64"
+    return _creation.full(shape, fill_value, dtype, device=device)
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
