@@ -269,8 +269,8 @@ int DTypeNumber(PyObject* dtype) {
   return known ? static_cast<int>(PyLong_AsLong(known)) : -1;
 }
 
-/* A number of Python's that a double holds, to fill an array of `*dtype` with. With NumPy's defaults
- * whole ones make int64 of none. */
+/* A number of Python's that a double holds, to fill an array of `*dtype` with. With NumPy's
+ * defaults whole ones make int64 of none. */
 bool ReadNumber(PyObject* o, double* value, int* dtype, bool given) {
   if (!PyFloat_CheckExact(o) && !PyLong_CheckExact(o)) return false;
   *value = PyFloat_AsDouble(o);

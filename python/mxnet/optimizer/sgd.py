@@ -480,6 +480,9 @@ class LBSGD(_MomentumState):
         self.cumgrads = {}              # index -> sum of gradients so far, how many calls altogether
         self.lbmult = self.admult = 1   # of MXNet 1.x; nothing depends on them
 
+    def create_state(self, index, weight):   # of the weight's storage, so that steps are lazy
+        return zeros_like(weight, stype=weight.stype) if self.momentum else None
+
     # The float32 copy goes first here, as in the base class, and the step is made on it.
     create_state_multi_precision = Optimizer.create_state_multi_precision
 

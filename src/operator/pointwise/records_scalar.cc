@@ -65,8 +65,8 @@ InferTypeBySwitchesFn ScalarType(Result result, bool integer_only) {
   return [result, integer_only](const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
     const double scalar = attrs.get<ScalarParam>().scalar;
     const bool is_int = attrs.get<ScalarParam>().is_int || (integer_only && std::floor(scalar) == scalar && std::isfinite(scalar));
-    MXNET_CHECK_KIND(!integer_only || is_int, Type) << "[" << attrs.op->name << "] scalar " << scalar
-                                                    << " is not a whole number; accepted: whole numbers";
+    MXNET_CHECK_KIND(!integer_only || is_int, Type)
+        << "[" << attrs.op->name << "] scalar " << scalar << " is not a whole number; accepted: whole numbers";
     int& a = (*in)[0];
     if (a == kDTypeUnknown && IsFloating((*out)[0]) && result != Result::kBool && (is_int || (*out)[0] != kFloat64)) a = (*out)[0];
     const int t = integer_only && a == kBool ? int{kBool} : ResultType(result, a, is_int, switches);

@@ -79,6 +79,7 @@ OPTIMIZERS = {
     "FTML": [{}],
     "DCASGD": [{}],
     "LARS": [{"momentum": .9}],
+    "LBSGD": [{"momentum": .9, "wd": .1}, {"momentum": .9, "warmup_strategy": "lars"}],
     "LAMB": [{}],
 }
 
