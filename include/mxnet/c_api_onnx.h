@@ -29,8 +29,9 @@ MXNET_C_DLL int MXOnnxModelCreate(const char* path, int dev_type, int dev_id, On
 MXNET_C_DLL int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, const char* folder, int dev_type, int dev_id,
                                             OnnxModelHandle* out);
 /* Asks for products in bfloat16 (12) or float16 (2), as mixed precision has them, or in float32
- * (0): as the file says, the default. To be called before the first run. *used: what the device
- * computes in; processors without products of that dtype stay with float32. */
+ * (0): as the file says, the default, but that data in front of 8-bit weights in blocks, which is
+ * rounded to 8 bits by default, keeps its digits. To be called before the first run. *used: what
+ * the device computes in; processors without products of that dtype stay with float32. */
 MXNET_C_DLL int MXOnnxModelSetPrecision(OnnxModelHandle handle, int dtype, int* used);
 /* Gives a model back; values that it made stay. */
 MXNET_C_DLL int MXOnnxModelFree(OnnxModelHandle handle);

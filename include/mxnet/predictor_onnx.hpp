@@ -24,7 +24,7 @@ class OnnxNetwork {
     Check(MXOnnxModelCreate(path.c_str(), dev_type, dev_id, &made));
     model_.reset(made);
     int used = 0;
-    Check(MXOnnxModelSetPrecision(made, precision, &used));
+    if (precision != 0) Check(MXOnnxModelSetPrecision(made, precision, &used));
     Names(MXOnnxModelListInputs, &inputs_, &dtypes_);
     std::map<std::string, int> unused;
     Names(MXOnnxModelListOutputs, &outputs_, &unused);

@@ -321,6 +321,9 @@ class Rewriter {
     NodeProto& made = Replace(Begin(at), "BlockDense");
     made.inputs = {n.inputs[0], step->inputs[0], step->inputs[1], zeros, bias};
     AddInt(&made, "block_size", block), AddInt(&made, "bits", bits), AddInt(&made, "turned", turned);
+    // where onnxruntime rounds data to 8 bits, too
+    const bool rounds = Is(n, "MatMul") && !turned && bits == 8 && block >= 16 && (block & (block - 1)) == 0;
+    AddInt(&made, "rounds", rounds && !session_.options().all_digits);
     SetInputs(&made);
     return true;
   }

@@ -83,6 +83,7 @@ int Session::SetPrecision(int dtype) {
   std::lock_guard<std::mutex> lock(mutex_);
   MXNET_CHECK_KIND(runners_.empty(), Value) << "[onnx] the precision is asked for after the first call; accepted: before it";
   const bool has = dtype == kFloat32 || options_.ctx.is_gpu() || (dtype == kBfloat16 && HasBfloat16());
+  options_.all_digits = dtype == kFloat32;
   return options_.precision = has ? dtype : kFloat32;
 }
 

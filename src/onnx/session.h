@@ -30,6 +30,7 @@ class Runner;
 struct SessionOptions {
   Context ctx;
   int precision = kFloat32;  // of products: bfloat16 and float16 as in mixed precision; float32: as the file says
+  bool all_digits = false;   // float32 was asked for: no data is rounded to 8 bits but where a node says so
 };
 
 /* Values by name while a model runs. */
@@ -67,9 +68,9 @@ class Session {
   std::string ExplainPlans(int runs);
 
   /*
-   * Asks for products in a 16-bit dtype, or in float32: as the file says. Returns what is used: a
-   * processor without such products keeps float32. Throws Error(kValue) after the first plan, and
-   * for other dtypes.
+   * Asks for products in a 16-bit dtype, or in float32: as the file says, and with all digits of
+   * the data. Returns what is used: a processor without such products keeps float32. Throws
+   * Error(kValue) after the first plan, and for other dtypes.
    */
   int SetPrecision(int dtype);
 

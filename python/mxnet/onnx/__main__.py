@@ -181,7 +181,7 @@ def main(argv=None):
         if function not in (check, convert):
             command.add_argument("--input", action="append", metavar="NAME=FILE.npy", help="instead of random numbers")
             command.add_argument("--precision", choices=("float32", "bfloat16", "float16"),
-                                 help="of products, where the device has them; float32: as the file says")
+                                 help="of products, where the device has them; float32: as the file says, with all digits of the data")
         if function is run:
             command.add_argument("--out", help="an .npz file for the results")
         if function is explain:

@@ -427,7 +427,9 @@ def load(model, ctx=None, folder=None, precision=None):
         in that dtype, with float32 sums; functions that lose too much stay in float32, as in
         :mod:`mxnet.amp`. Inputs and outputs keep their dtypes. A processor without such products
         keeps float32 (`Model.precision` is None then): those with AVX512_BF16 have bfloat16, GPUs
-        both. By default all is computed as the file says.
+        both. By default all is computed as the file says, but that data is rounded to 8 bits where
+        it meets 8-bit weights in blocks (DequantizeLinear in front of MatMul), as in onnxruntime.
+        ``'float32'`` keeps all digits there, too.
 
     Returns
     -------

@@ -177,6 +177,7 @@ void ConvertBlockDense(Call& c) {
     f.zero = AddNumber(c, c.Cast(of_rows(3), kFloat32), middle);
   else if (w.dtype() == kUint8)
     f.zero = c.Filled(f.scale.shape(), kFloat32, 0);
+  f.in_integers = c.Attr("rounds", int64_t{0}) != 0;
   if (c.has(4)) f.bias = c.Reshape(c.in(4), Shape{c.in(4).size()});
   c.Out(BlockLayer(c, f));
 }

@@ -47,11 +47,44 @@ def model(kind, numbers, scale, zeros, block, axis=0, rank=2, more=()):
 def test_products(kind, k, n, block, with_zeros):
     rng = np.random.RandomState(k + n)
     numbers, scale, zeros, floats = weight(rng, kind, k, n, block, with_zeros)
-    loaded = mx.onnx.load(model(kind, numbers, scale, zeros, block).SerializeToString())
+    loaded = mx.onnx.load(model(kind, numbers, scale, zeros, block).SerializeToString(), precision="float32")
     for rows in (1, 3, 40):
         x = rng.randn(rows, k).astype("float32")
         expected = x.astype("float64") @ floats
         np.testing.assert_allclose(loaded(x).asnumpy(), expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def in_8_bits(x, block):
+    """Data as it is rounded in blocks, in float64."""
+    parts = x.reshape(len(x), -1, block)
+    most = np.abs(parts).max(-1, keepdims=True)
+    return (np.rint(parts * (np.float32(127) / most)).astype("float64") * (most / np.float32(127))).reshape(x.shape)
+
+
+def rounds_its_data(net):
+    return '"in_integers": "True"' in net.convert()[0].tojson()
+
+
+@pytest.mark.parametrize("kind, block, with_zeros", [(T.INT8, 16, False), (T.UINT8, 32, True), (T.UINT8, 64, False)])
+def test_data_of_8_bit_blocks_is_rounded_by_default(kind, block, with_zeros):
+    """As in onnxruntime; where a processor gains by it."""
+    rng = np.random.RandomState(block)
+    numbers, scale, zeros, floats = weight(rng, kind, 256, 40, block, with_zeros)
+    contents = model(kind, numbers, scale, zeros, block).SerializeToString()
+    net, exact = mx.onnx.load(contents), mx.onnx.load(contents, precision="float32")
+    assert rounds_its_data(net) and not rounds_its_data(exact)
+    for rows in (1, 5, 40):
+        x = rng.randn(rows, 256).astype("float32")
+        forms = [in_8_bits(x, block) @ floats, x.astype("float64") @ floats]
+        bound = 2e-5 * np.abs(forms[1]).max()
+        assert min(np.abs(net(x).asnumpy() - v).max() for v in forms) < bound
+        assert np.abs(exact(x).asnumpy() - forms[1]).max() < bound
+
+
+@pytest.mark.parametrize("kind, block, k", [(T.INT8, 8, 64), (T.UINT8, 24, 96), (T.UINT4, 32, 64)])
+def test_other_blocks_keep_all_digits_of_the_data(kind, block, k):
+    numbers, scale, zeros, _ = weight(np.random.RandomState(k), kind, k, 6, block, False)
+    assert not rounds_its_data(mx.onnx.load(model(kind, numbers, scale, zeros, block).SerializeToString()))
 
 
 @pytest.mark.parametrize("kind", [T.INT4, T.UINT8])
@@ -216,11 +249,8 @@ def test_data_in_8_bits(bits, block, k, n, with_zeros):
     model = loaded([node], weights, k)
     for rows in (1, 2, 3, 4, 13, 515):
         x = np.random.RandomState(rows).randn(rows, k).astype("float32")
-        parts = x.reshape(rows, -1, block)
-        most = np.abs(parts).max(-1, keepdims=True)
-        rounded = (np.rint(parts * (np.float32(127) / most)).astype("float64") * (most / np.float32(127))).reshape(rows, k)
         got = model(x).asnumpy()
-        forms = [v @ floats for v in (rounded, x.astype("float64"))]
+        forms = [v @ floats for v in (in_8_bits(x, block), x.astype("float64"))]
         assert min(np.abs(got - v).max() for v in forms) < 2e-5 * np.abs(forms[1]).max()
 
 
