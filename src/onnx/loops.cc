@@ -3,41 +3,10 @@
 
 #include "mxnet/op.h"
 #include "onnx/convert/make.h"
-#include "onnx/stage.h"
+#include "onnx/rounds.h"
 
 namespace mxnet {
 namespace onnx {
-
-struct RoundsState {
-  Value value;
-  std::string name, next;  // in the body
-  int output;              // of the node
-};
-
-/* What is stacked, or appended to what was there before. */
-struct RoundsStack {
-  enum Kind : int { kRows, kSequence, kConcat } kind;
-  std::string name;  // of a row in the body
-  int output, axis;
-  bool reversed = false;
-  Value before;
-};
-
-/*
- * A loop as _npx_foreach and _while_loop have it. Arrays that are gone over lie along axis 0 and in
- * their order. What a body only appends to is no state of it: rows are stacked, and appended once.
- */
-struct Rounds {
-  struct Data {
-    Value value;
-    std::string name;
-  };
-  const GraphProto* body = nullptr;
-  std::vector<const NodeProto*> left_out;  // nodes of the body
-  std::vector<RoundsState> states;
-  std::vector<RoundsStack> stacks;
-  std::vector<Data> data;
-};
 
 namespace {
 
@@ -88,47 +57,6 @@ Rounds RoundsOfLoop(const Call& call) {
   for (size_t k = carried + 1; k < outputs.size(); ++k)
     rounds.stacks.push_back({RoundsStack::kRows, outputs[k].name, static_cast<int>(k) - 1, 0, false, Value()});
   return rounds;
-}
-
-bool IsTensor(const Value& v) { return v.kind == Value::kTensor && v.type.shape.known(); }
-
-/* How often nodes and outputs of a body read a name. */
-int64_t Uses(const std::vector<const NodeProto*>& nodes, const GraphProto& body, const std::string& name) {
-  int64_t uses = 0;
-  for (const NodeProto* n : nodes)
-    for (const auto* list : {&n->inputs, &n->captured}) uses += std::count(list->begin(), list->end(), name);
-  for (const ValueInfo& v : body.outputs) uses += v.name == name;
-  return uses;
-}
-
-/* States that the body appends something to, and does nothing else with, become stacks. */
-void TakeAppends(const Call& call, const std::vector<const NodeProto*>& nodes, Rounds* rounds) {
-  std::vector<RoundsState> states;
-  for (const RoundsState& state : rounds->states) {
-    std::vector<const NodeProto*> chain;
-    std::string name = state.next;
-    const NodeProto* append = nullptr;
-    while (!append && name != state.name && Uses(nodes, *rounds->body, name) == 1) {
-      const auto maker =
-          std::find_if(nodes.begin(), nodes.end(), [&](const NodeProto* n) { return !n->outputs.empty() && n->outputs[0] == name; });
-      if (maker == nodes.end() || !(*maker)->domain.empty() || (*maker)->inputs.empty()) break;
-      chain.push_back(*maker);
-      if ((*maker)->op != "Identity") append = *maker;
-      name = (*maker)->inputs[0];
-    }
-    const bool sequence = append && append->op == "SequenceInsert" && state.value.kind == Value::kSequence;
-    const bool concat = append && append->op == "Concat" && IsTensor(state.value) && state.value.ndim() > 0;
-    if (!(sequence || concat) || append->inputs.size() != 2 || append->inputs[0] != state.name || append->inputs[1] == state.name ||
-        Uses(nodes, *rounds->body, state.name) != 1) {
-      states.push_back(state);
-      continue;
-    }
-    const int64_t axis = concat ? Call(*append, append->opset, nullptr, {}, call.builder()).Attr("axis", int64_t{0}) : 0;
-    rounds->stacks.push_back({sequence ? RoundsStack::kSequence : RoundsStack::kConcat, append->inputs[1], state.output,
-                              concat ? call.Axis(axis, state.value.ndim()) : 0, false, state.value});
-    rounds->left_out.insert(rounds->left_out.end(), chain.begin(), chain.end());
-  }
-  rounds->states = states;
 }
 
 /* Can rows of that type be appended? */
@@ -186,6 +114,7 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
   body->env = std::move(given);
   for (const std::string& name : node.captured) {
     Value v = *Lookup(name);
+    if (body->env.count(name)) continue;
     if (v.kind == Value::kSequence) return nullptr;
     v.entry = NodeEntry();
     body->env[name] = v;
@@ -234,6 +163,10 @@ static bool DescribeInputs(const Call& call, const Rounds& rounds, Env* into) {
     if (shape[0] != rounds.data[0].value.shape()[0]) return false;
     put(data.name, TensorType(Shape(shape.dims() + 1, shape.ndim() - 1), data.value.dtype()));
   }
+  for (const auto& read : rounds.reads) {
+    put(read.name, (*read.value.elements)[0].type);
+    (*into)[read.sequence] = Value();  // nothing else reads it
+  }
   if (call.node.op == "Loop") {
     put(rounds.body->inputs[0].name, TensorType(Shape(0), kInt64));
     (*into)[rounds.body->inputs[1].name] = call.Scalar(1, kBool);
@@ -261,7 +194,12 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
   } catch (const Error&) {
     return kNotTaken;
   }
-  if (is_loop) TakeAppends(call, session_->RunnerOf(rounds.body)->root_.nodes, &rounds);
+  if (is_loop) {
+    const auto& nodes = session_->RunnerOf(rounds.body)->root_.nodes;
+    TakeAppends(call, nodes, &rounds);
+    for (const std::string& name : node.captured)
+      if (Lookup(name)->kind == Value::kSequence) TakeReads(name, *Lookup(name), nodes, &rounds);
+  }
   Env given;
   if (!DescribeInputs(call, rounds, &given)) return kNotTaken;
   std::vector<std::string> results;
@@ -277,10 +215,30 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
   return is_loop ? TakeRounds(call, &rounds, *body) : MakeRounds(call, rounds, *body) ? kTaken : kNotTaken;
 }
 
+/* The first `count` elements of a sequence, side by side. */
+Value StageBuilder::RowsOf(const Call& call, const std::string& name, const Value& sequence, int64_t count) {
+  const auto& elements = *sequence.elements;
+  const auto size = static_cast<int64_t>(elements.size());
+  const auto maker = std::find_if(pending_->nodes.begin(), pending_->nodes.end(), [&](const NodeProto* n) {
+    return n->domain.empty() && n->op == "SplitToSequence" && n->outputs[0] == name;
+  });
+  const Value* whole = maker != pending_->nodes.end() ? Lookup((*maker)->inputs[0]) : nullptr;
+  Value rows;
+  if (whole) {  // then the elements need not be made
+    const int axis = call.Axis(Call(**maker, (*maker)->opset, nullptr, {}, &builder_).Attr("axis", int64_t{0}), whole->ndim());
+    if (whole->shape()[axis] == size) rows = MoveAxis(call, *whole, axis, 0);
+  }
+  std::vector<int64_t> dims(elements[0].shape().begin(), elements[0].shape().end());
+  dims.insert(dims.begin(), size);
+  rows = rows.kind == Value::kNone ? call.Op("_npi_stack", elements, {{"axis", "0"}, {"num_args", Text(size)}}) : call.Reshape(rows, Shape(dims));
+  return count < size ? SliceAxis(call, rows, 0, 0, count) : rows;
+}
+
 /* A Loop, when its body has been converted. */
 StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, const Body& body) {
   const bool open = call.has(0) && !call.in(0).known();
-  if (open && rounds->stacks.empty()) return MakeWhile(call, *rounds, body, INT64_MAX) ? kTaken : kNotTaken;
+  const bool reads = !rounds->reads.empty();
+  if (open && rounds->stacks.empty() && !reads) return MakeWhile(call, *rounds, body, INT64_MAX) ? kTaken : kNotTaken;
   if (open) return Demand(call.node.inputs[0]) ? kAgain : kNotTaken;
   const int64_t most = call.has(0) ? call.Int(0) : INT64_MAX;
   if (most <= 0) return kNotTaken;
@@ -290,11 +248,15 @@ StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, c
   const bool starts = !call.has(1) || (call.in(1).known() && call.Int(1) != 0);
   Env last;
   const int64_t count = !starts ? -1 : always ? most : CountRounds(call, *rounds->body, most, &last);
-  if (count < 0) return MakeWhile(call, *rounds, body, most) ? kTaken : kNotTaken;
+  if (count < 0) return !reads && MakeWhile(call, *rounds, body, most) ? kTaken : kNotTaken;
   if (count > kMostRounds) return kNotTaken;
   std::vector<int64_t> numbers(static_cast<size_t>(count));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
   rounds->data = {{call.IntTensor(numbers), rounds->body->inputs[0].name}};
+  for (const auto& read : rounds->reads) {
+    if (static_cast<int64_t>(read.value.elements->size()) < count) return kNotTaken;  // an error, in its round
+    rounds->data.push_back({RowsOf(call, read.sequence, read.value, count), read.name});
+  }
   if (!MakeRounds(call, *rounds, body)) return kNotTaken;
   for (const auto& state : rounds->states) {  // shapes may follow from those that count
     const auto known = last.find(state.name);

@@ -200,6 +200,7 @@ class StageBuilder {
                                   const std::vector<std::string>& results);
   Value Outside(const Body& body, const NodePtr& variable, const std::map<std::string, Value>& same);
   std::vector<const RoundsState*> Changing(const Call& call, const Rounds& rounds, const Body& body, std::map<std::string, Value>* same);
+  Value RowsOf(const Call& call, const std::string& name, const Value& sequence, int64_t count);
   Taken TakeRounds(const Call& call, Rounds* rounds, const Body& body);
   /* The rounds of a Loop that begins, at most `most`, if its condition follows from what is known;
    * -1 otherwise. `last` gets the states that it depends on, by their names in the body. */

@@ -69,7 +69,9 @@ void Length(Call& c) {
 void SplitToSequence(Call& c) {
   const Value& x = c.in(0);
   const int axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
-  const bool keepdims = c.Attr("keepdims", static_cast<int64_t>(1)) != 0 || c.has(1);
+  // `keepdims` is for sequences without sizes; PyTorch's unbind and onnxruntime have it with size 1.
+  const bool ones = !c.has(1) || (c.in(1).ndim() == 0 && c.Int(1) == 1);
+  const bool keepdims = c.Attr("keepdims", static_cast<int64_t>(1)) != 0 || !ones;
   const int64_t size = x.shape()[axis];
   std::vector<int64_t> parts;
   if (c.has(1) && c.in(1).ndim() == 1) {

@@ -294,3 +294,57 @@ def test_sequences_whose_lengths_are_contents():
         kept.append((want, model.run(feeds)["y"]))
     for want, got in kept:
         np.testing.assert_array_equal(got.asnumpy(), want)
+
+
+def reading(length, position="i", more=()):
+    """A Loop of `length` rounds that reads elements of a sequence `rows`, and fills another."""
+    steps = [*more, node("SequenceAt", ["rows", position], ["r"]), node("Mul", ["r", "s"], ["s2"]),
+             node("Add", ["s2", "r"], ["t"]), node("SequenceInsert", ["before", "t"], ["after"]),
+             node("Identity", ["go"], ["again"])]
+    sequence = onnx.ValueInfoProto(name="before")
+    sequence.type.sequence_type.elem_type.tensor_type.elem_type = FLOAT
+    inner = body(steps, [info("i", INT, []), info("go", BOOL, []), info("s"), sequence],
+                 [info("again", BOOL, []), info("s2"), onnx.ValueInfoProto(name="after")])
+    return [node("SequenceEmpty", [], ["none"]),
+            node("Loop", [length, "yes", "s0", "none"], ["last", "found"], body=inner),
+            node("ConcatFromSequence", ["found"], ["y"], axis=0, new_axis=1)]
+
+
+LENGTH = [node("SequenceLength", ["rows"], ["length"])]
+
+
+@pytest.mark.parametrize("axis, keepdims, shape", [(0, 0, (3,)), (1, 0, (5,)), (0, 1, (1, 3)), (-1, 1, (5, 1))])
+@pytest.mark.parametrize("sizes", [[], ["1"]])
+def test_elements_that_have_the_number_of_the_round(axis, keepdims, shape, sizes):
+    """Loops of PyTorch over what unbind gives: one operator, and no element is made."""
+    split = node("SplitToSequence", ["x", *sizes], ["rows"], axis=axis, keepdims=keepdims)
+    feeds = {"x": numbers(5, 3), "s0": numbers(*shape, seed=1)}
+    model = check([split, *LENGTH, *reading("length")], feeds, ["last", "y"], CONSTANTS, runs=2)
+    symbol = model.convert()[0]
+    names = [n.op for n in symbol.nodes()]
+    assert "_npx_foreach" in names and "_npi_stack" not in names and len(names) < 12
+
+
+def test_elements_of_a_sequence_that_is_made_of_tensors():
+    """Also where the loop ends before the sequence."""
+    made = node("SequenceConstruct", ["a", "b", "a"], ["rows"])
+    feeds = {"a": numbers(2, 3), "b": numbers(2, 3, seed=1), "s0": numbers(3, seed=2)}
+    check([made, *LENGTH, *reading("length")], {**feeds, "s0": numbers(2, 3, seed=2)}, ["last", "y"], CONSTANTS)
+    check([made, *reading("two")], {**feeds, "s0": numbers(2, 3, seed=2)}, ["last", "y"], {**CONSTANTS, "two": np.int64(2)})
+
+
+@pytest.mark.parametrize("feeds", [{"x": numbers(4, 3)}, {"x": numbers(7, 3)}])
+def test_other_elements(feeds):
+    """Those that a computed number names."""
+    split = node("SplitToSequence", ["x"], ["rows"], axis=0, keepdims=0)
+    back = [node("Sub", ["zero", "i"], ["minus"]), node("Sub", ["minus", "1"], ["j"])]
+    check([split, *LENGTH, *reading("length", "j", back)], {**feeds, "s0": numbers(3, seed=1)}, ["last", "y"], CONSTANTS, cuts=1, runs=4)
+
+
+def test_more_rounds_than_elements():
+    split = node("SplitToSequence", ["x"], ["rows"], axis=0, keepdims=0)
+    graph = helper.make_graph([split, *reading("ten")], "graph", [info("x", FLOAT, [4, 3]), info("s0", FLOAT, [3])], [info("y")],
+                              [numpy_helper.from_array(np.asarray(v), k) for k, v in CONSTANTS.items()])
+    model = mx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9).SerializeToString())
+    with pytest.raises(mx.MXNetError, match="position 4 in a sequence of 4 elements"):
+        model.run({"x": numbers(4, 3), "s0": numbers(3)})
