@@ -29,19 +29,17 @@ std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& e
   bool go = !c.call.has(1) || Truth(c.call.in(1), c.call);
   std::vector<Value> state(c.call.inputs().begin() + std::min<ptrdiff_t>(2, c.call.num_inputs()), c.call.inputs().end());
   std::vector<std::vector<Value>> scanned(body.outputs.size() - carried - 1);
-  Env captured = c.Captured();
-  Runner* runner = session->RunnerOf(&body);
+  GraphCalls calls(session, &body, env);
+  const Value yes = c.call.Scalar(1, kBool);
   const bool endless = !c.call.has(0);
   for (int64_t i = 0; go && i < trips; ++i) {
     if (endless && i == (int64_t{1} << 32)) c.call.Refuse("more than 4294967296 rounds");
-    Env given = captured;
-    given[body.inputs[0].name] = c.call.Scalar(static_cast<double>(i), kInt64);
-    given[body.inputs[1].name] = c.call.Scalar(1, kBool);
-    for (size_t k = 0; k < carried; ++k) given[body.inputs[k + 2].name] = state[k];
-    std::vector<Value> results = runner->Run(std::move(given));
+    std::vector<Value> given = {c.call.Scalar(static_cast<double>(i), kInt64), yes};
+    given.insert(given.end(), std::make_move_iterator(state.begin()), std::make_move_iterator(state.end()));
+    std::vector<Value> results = calls.Run(std::move(given));
     go = Truth(results[0], c.call);
-    for (size_t k = 0; k < carried; ++k) state[k] = results[k + 1];
-    for (size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back(results[carried + 1 + k]);
+    for (size_t k = 0; k < carried; ++k) state[k] = std::move(results[k + 1]);
+    for (size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back(std::move(results[carried + 1 + k]));
   }
   for (size_t k = 0; k < scanned.size(); ++k) state.push_back(c.Stack(scanned[k], 0, body.outputs[carried + 1 + k]));
   return state;
@@ -67,16 +65,15 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
     length = size;
   }
   std::vector<std::vector<Value>> scanned(spec.num_out);
-  Runner* runner = c.session->RunnerOf(&body);
-  const Env captured = c.Captured();
+  GraphCalls calls(c.session, &body, c.env);
   for (int64_t i = 0; i < length; ++i) {
-    Env given = captured;
-    for (size_t k = 0; k < spec.num_state; ++k) given[body.inputs[k].name] = state[k];
+    std::vector<Value> given = std::move(state);
     for (size_t k = 0; k < spec.num_scan; ++k) {
       const int64_t at = spec.in_directions[k] ? length - 1 - i : i;
-      given[body.inputs[spec.num_state + k].name] = ElementOf(c, inputs[spec.num_state + k], axes[k], at);
+      given.push_back(ElementOf(c, inputs[spec.num_state + k], axes[k], at));
     }
-    std::vector<Value> results = runner->Run(std::move(given));
+    std::vector<Value> results = calls.Run(std::move(given));
+    state.resize(spec.num_state);
     for (size_t k = 0; k < spec.num_state; ++k) state[k] = results[k];
     for (size_t k = 0; k < spec.num_out; ++k) scanned[k].push_back(results[spec.num_state + k]);
   }
@@ -121,14 +118,15 @@ std::vector<Value> RunSequenceMap(Session* session, const NodeProto& node, const
   const size_t count = c.call.in(0).elements->size();
   std::vector<std::shared_ptr<std::vector<Value>>> made;
   for (size_t k = 0; k < body.outputs.size(); ++k) made.push_back(std::make_shared<std::vector<Value>>());
+  GraphCalls calls(session, &body, env);
   for (size_t i = 0; i < count; ++i) {
-    Env given = c.Captured();
+    std::vector<Value> given;
     for (size_t k = 0; k < body.inputs.size(); ++k) {
       const Value& v = c.call.inputs()[k];
       if (v.kind == Value::kSequence && v.elements->size() != count) c.call.Refuse("sequences of different lengths");
-      given[body.inputs[k].name] = v.kind == Value::kSequence ? (*v.elements)[i] : v;
+      given.push_back(v.kind == Value::kSequence ? (*v.elements)[i] : v);
     }
-    std::vector<Value> results = session->RunnerOf(&body)->Run(std::move(given));
+    std::vector<Value> results = calls.Run(std::move(given));
     for (size_t k = 0; k < results.size(); ++k) made[k]->push_back(results[k]);
   }
   std::vector<Value> out(made.size());
@@ -211,7 +209,7 @@ bool IsIf(const NodeProto& node) { return node.domain.empty() && node.op == "If"
 std::vector<Value> RunIf(Session* session, const NodeProto& node, const Env& env) {
   Control c(session, node, env);
   const GraphProto& branch = c.Body(Truth(c.call.in(0), c.call) ? "then_branch" : "else_branch");
-  return session->RunnerOf(&branch)->Run(c.Captured());
+  return GraphCalls(session, &branch, env).Run({});
 }
 
 const Rules& CoreRules() {

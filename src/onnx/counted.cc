@@ -55,7 +55,7 @@ Condition ConditionOf(const GraphProto& body, const std::vector<const NodeProto*
 
 int64_t StageBuilder::CountRounds(const Call& call, const GraphProto& body, int64_t most, Env* last) {
   Runner* const runner = session_->RunnerOf(&body);
-  const Condition condition = ConditionOf(body, runner->root_.nodes);
+  const Condition condition = ConditionOf(body, runner->nodes_);
   const auto without_entry = [](Value v) {
     v.entry = NodeEntry();
     return v;

@@ -108,7 +108,7 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
                                                             const std::vector<std::string>& results) {
   Runner* runner = session_->RunnerOf(&graph);
   auto body = std::make_unique<Body>();
-  for (const NodeProto* n : runner->root_.nodes)
+  for (const NodeProto* n : runner->nodes_)
     if (std::find(left_out.begin(), left_out.end(), n) == left_out.end()) body->pending.nodes.push_back(n);
   body->pending.needed = runner->root_.needed;
   body->env = std::move(given);
@@ -195,7 +195,7 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
     return kNotTaken;
   }
   if (is_loop) {
-    const auto& nodes = session_->RunnerOf(rounds.body)->root_.nodes;
+    const auto& nodes = session_->RunnerOf(rounds.body)->nodes_;
     TakeAppends(call, nodes, &rounds);
     for (const std::string& name : node.captured)
       if (Lookup(name)->kind == Value::kSequence) TakeReads(name, *Lookup(name), nodes, &rounds);
@@ -230,7 +230,8 @@ Value StageBuilder::RowsOf(const Call& call, const std::string& name, const Valu
   }
   std::vector<int64_t> dims(elements[0].shape().begin(), elements[0].shape().end());
   dims.insert(dims.begin(), size);
-  rows = rows.kind == Value::kNone ? call.Op("_npi_stack", elements, {{"axis", "0"}, {"num_args", Text(size)}}) : call.Reshape(rows, Shape(dims));
+  rows = rows.kind == Value::kNone ? call.Op("_npi_stack", elements, {{"axis", "0"}, {"num_args", Text(size)}})
+                                   : call.Reshape(rows, Shape(dims));
   return count < size ? SliceAxis(call, rows, 0, 0, count) : rows;
 }
 

@@ -282,21 +282,40 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
 /* REQUIRES: a plan, and a graph that is quick. */
 std::shared_ptr<const NodeByNode> Runner::Once() {
   if (never_once_) return nullptr;
-  if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, graph_->outputs, converted_);
+  if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_);
   return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
 }
 
-// Elements of a sequence are inputs of a plan, each with its shape. In a Loop that reads or fills
-// one, nearly every round would have a plan of its own.
-std::shared_ptr<const NodeByNode> Runner::OnceForRound(const Env& env) {
-  if (IsModel()) return nullptr;
+/* A body's nodes; the plan that did it, if one did all. */
+std::shared_ptr<Stage> Runner::RunNodes(Env* env) {
+  const std::string types = TypesOf(root_, *env);
+  if (const auto once = OnceForRound(types, *env)) {
+    RunOnce(*once, env);
+    return nullptr;
+  }
+  Stages stages;
+  RunFrom(&root_, types, {}, env, &stages);
+  return stages.size() == 1 ? stages[0] : nullptr;
+}
+
+// Elements of a sequence that nodes read are inputs of a plan, each with its shape. In a Loop that
+// reads or fills one, nearly every round would have a plan of its own. Elements that are taken in
+// steps may have ever new shapes, too; those that come again get a plan.
+std::shared_ptr<const NodeByNode> Runner::OnceForRound(const std::string& types, const Env& env) {
+  constexpr size_t kMostMet = 1024;
   const bool sequences = std::any_of(root_.needed.begin(), root_.needed.end(), [&](const std::string& name) {
     const auto it = env.find(name);
     return it != env.end() && it->second.kind == Value::kSequence;
   });
-  if (!sequences) return nullptr;
+  if (!sequences && !form_->has_steps()) return nullptr;
   std::lock_guard<std::mutex> lock(mutex_);
-  return !root_.stages.empty() && IsQuick(env) ? Once() : nullptr;
+  if (root_.stages.empty()) return nullptr;
+  if (!sequences) {
+    if (met_.size() > kMostMet) met_.clear();
+    if (!met_.insert(types).second) return nullptr;
+    if (std::any_of(root_.stages.begin(), root_.stages.end(), [&](const auto& s) { return s->types == types; })) return nullptr;
+  }
+  return IsQuick(env) ? Once() : nullptr;
 }
 
 /* Runs a stage and those that follow it. Was its plan not there? */

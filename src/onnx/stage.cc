@@ -185,7 +185,7 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
         << "[onnx] node " << node.label() << " (If) has " << node.inputs.size() << " inputs; accepted: 1, which must be there";
     if (TakeBranch(node)) return true;
     if (Demand(node.inputs[0])) return false;
-    if (!whole_ || !MakeChoice(node)) PostponeFor(node, {node.inputs[0]});
+    if ((!whole_ && runner_->IsModel()) || !MakeChoice(node)) PostponeFor(node, {node.inputs[0]});
     return true;
   }
   std::vector<Value> results;
@@ -270,7 +270,7 @@ void StageBuilder::Collect() {
   if (!rest_.empty()) {
     stage_->rest = std::make_unique<Pending>();
     stage_->rest->nodes = rest_;
-    stage_->rest->needed = runner_->Needed(rest_);
+    stage_->rest->needed = runner_->Needed(rest_, pending_->is_part ? std::vector<std::string>() : pending_->after);
     stage_->rest->after = pending_->after;
     stage_->rest->known = pending_->known;
     stage_->rest->is_part = pending_->is_part;
@@ -381,7 +381,13 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph, bool grows) : session_(session), graph_(graph), grows_(grows) {
-  root_.nodes = IntegerNodes(*graph, *session, &made_);
+  nodes_ = root_.nodes = IntegerNodes(*graph, *session, &made_);
+  if (!IsModel() && !grows) {
+    form_ = std::make_unique<GraphForm>(*graph, *session, &root_.nodes);
+    for (const int place : form_->made) root_.after.push_back(form_->names[static_cast<size_t>(place)]);
+    made_by_nodes_.resize(root_.after.size());
+    for (size_t i = 0; i < root_.after.size(); ++i) made_by_nodes_[i].name = root_.after[i];
+  }
   root_.needed = Needed(root_.nodes);
 }
 
@@ -557,12 +563,8 @@ bool Runner::IsKept(const std::string& name, const Stages& stages) const {
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
-  Way way = {nullptr, OnceForRound(env), nullptr};
-  std::string types;
-  if (!way.once) {
-    types = TypesOf(root_, env);
-    way = WayFor(types, env, into);
-  }
+  const std::string types = TypesOf(root_, env);
+  const Way way = WayFor(types, env, into);
   if (way.rehearsed) Rehearse(*way.rehearsed, env);
   if (way.once)
     RunOnce(*way.once, &env);

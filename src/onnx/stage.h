@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mxnet/executor.h"
+#include "onnx/graph_calls.h"
 #include "onnx/once.h"
 #include "onnx/reuse.h"
 #include "onnx/session.h"
@@ -118,6 +119,11 @@ class Runner {
    * ExplainCachedOp. */
   std::string ExplainPlans(int runs);
   const GraphProto& graph() const { return *graph_; }
+  /* Of a body that does not grow; null for others. */
+  GraphForm* form() const { return form_.get(); }
+  /* The nodes of such a body that are not done in steps; adds what they give. The plan that did
+   * all, if one did. */
+  std::shared_ptr<Stage> RunNodes(Env* env);
 
  private:
   /* `made`: whether it was not there. */
@@ -140,7 +146,7 @@ class Runner {
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   std::shared_ptr<const NodeByNode> Once();
   /* For a round of a body; null when a plan serves it. */
-  std::shared_ptr<const NodeByNode> OnceForRound(const Env& env);
+  std::shared_ptr<const NodeByNode> OnceForRound(const std::string& types, const Env& env);
   /* The model in parts; null when that is not worth it. */
   std::shared_ptr<Parts> MakeParts(const PartsDraft& draft) const;
   static size_t KeptPlans(const Pending& pending);
@@ -157,8 +163,12 @@ class Runner {
   Session* const session_;
   const GraphProto* const graph_;
   const bool grows_;
-  std::deque<NodeProto> made_;  // nodes in the place of others
-  std::mutex mutex_;            // of what follows
+  std::deque<NodeProto> made_;           // nodes in the place of others
+  std::vector<const NodeProto*> nodes_;  // all of them
+  std::unique_ptr<GraphForm> form_;
+  std::vector<ValueInfo> made_by_nodes_;  // of the form: their names
+  std::set<std::string> met_;             // types of rounds that came once
+  std::mutex mutex_;                      // of what follows
   Pending root_;
   Conversions converted_;  // of the stages that were made last
   std::unique_ptr<PartsDraft> draft_;

@@ -17,7 +17,7 @@ Value SequenceOf(Elements elements, int element_dtype) {
   Value v;
   v.kind = Value::kSequence;
   v.element_dtype = elements.empty() ? element_dtype : elements[0].dtype();
-  v.elements = std::make_shared<const Elements>(std::move(elements));
+  v.elements = std::make_shared<Elements>(std::move(elements));
   return v;
 }
 
@@ -69,7 +69,7 @@ void Length(Call& c) {
 void SplitToSequence(Call& c) {
   const Value& x = c.in(0);
   const int axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
-  // `keepdims` is for sequences without sizes; PyTorch's unbind and onnxruntime have it with size 1.
+  // keepdims is for no sizes; PyTorch's unbind and onnxruntime have it with sizes of 1, too.
   const bool ones = !c.has(1) || (c.in(1).ndim() == 0 && c.Int(1) == 1);
   const bool keepdims = c.Attr("keepdims", static_cast<int64_t>(1)) != 0 || !ones;
   const int64_t size = x.shape()[axis];
