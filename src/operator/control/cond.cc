@@ -141,6 +141,16 @@ int Decide(const Choice& c, const KernelArgs& args, HeldWeights* weights) {
     ReadNumber(args, args.in[0].dptr, &taken, sizeof taken);
     return taken != 0;
   }
+  const auto check = [&](const Shape& shape) {
+    MXNET_CHECK_KIND(shape.known() && shape.Size() == 1, Value)
+        << "[" << args.attrs->op->name << "] the condition has shape " << shape << "; a condition is one number";
+  };
+  if (c.condition.graph.copied >= 0) {
+    const TBlob& truth = args.in[c.condition.from[c.condition.graph.copied]];
+    check(truth.shape);
+    weights->Stay(truth.dptr);
+    return ReadTruth(args, truth.dptr, truth.dtype) ? 0 : 1;
+  }
   ShapeVector in, shape(1);
   std::vector<int> in_types, type(1, kDTypeUnknown);
   for (int at : c.condition.from) {
@@ -149,8 +159,7 @@ int Decide(const Choice& c, const KernelArgs& args, HeldWeights* weights) {
   }
   OfSubgraphs().infer_arguments(*c.condition.graph.graph, args.switches, &in, &shape);
   OfSubgraphs().infer_argument_types(*c.condition.graph.graph, args.switches, &in_types, &type);
-  MXNET_CHECK_KIND(shape[0].known() && shape[0].Size() == 1, Value)
-      << "[" << args.attrs->op->name << "] the condition has shape " << shape[0] << "; a condition is one number";
+  check(shape[0]);
   const auto run = RunOf(args, 2, [&] { return c.condition.programs->Take(c.condition.graph, RequestFor(args, c.condition)); });
   void* truth = args.workspace(64);
   RunScope scope(*run, args);

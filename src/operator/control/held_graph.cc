@@ -7,6 +7,7 @@
 
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/recompute.h"
+#include "operator/record/traits.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -127,7 +128,18 @@ HeldGraph Hold(std::shared_ptr<Symbol> graph) {
       for (int i : n->op()->MutateInputs(*n->attrs))
         if (i < n->num_inputs()) written.insert(n->inputs[i].node.get());
   for (const NodePtr& v : held.parts.inputs) held.mutated.push_back(written.count(v.get()) != 0);
+  if (held.parts.outputs.size() == 1 && written.empty()) {
+    const NodePtr from = Original(held.parts.outputs[0]).node;
+    const auto& inputs = held.parts.inputs;
+    const auto at = std::find(inputs.begin(), inputs.end(), from);
+    if (at != inputs.end()) held.copied = static_cast<int>(at - inputs.begin());
+  }
   return held;
+}
+
+NodeEntry Original(NodeEntry e) {
+  while (!e.node->is_variable() && IsResultOf(e, Role::kCopy)) e = NodeEntry(e.node->inputs[0]);
+  return e;
 }
 
 HeldGradient Differentiate(const HeldGraph& graph, const std::vector<char>& present) {

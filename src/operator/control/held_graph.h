@@ -29,10 +29,13 @@ struct HeldGraph {
   Subgraph parts;                 // of `whole`
   int num_results = 0;            // without those that are kept
   std::vector<char> mutated;      // by input: do operators write it?
+  int copied = -1;                // the input that the only result is; -1: it is computed
   int num_inputs() const { return static_cast<int>(parts.inputs.size()); }
   int num_kept() const { return static_cast<int>(parts.outputs.size()) - num_results; }
 };
 HeldGraph Hold(std::shared_ptr<Symbol> graph);
+/* What a copy copies. */
+NodeEntry Original(NodeEntry e);
 
 struct HeldGradient {
   std::vector<NodeEntry> grads;      // by input; null: none

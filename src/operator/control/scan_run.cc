@@ -11,12 +11,6 @@ namespace mxnet {
 namespace control {
 namespace {
 
-/* What a copy copies. */
-NodeEntry Original(NodeEntry e) {
-  while (!e.node->is_variable() && IsResultOf(e, Role::kCopy)) e = NodeEntry(e.node->inputs[0]);
-  return e;
-}
-
 /* Where a state is: in two buffers in turn, in a stacked result that is the same, or in the stacked
  * states that the backward pass wants. */
 struct StatePlace {
@@ -218,7 +212,23 @@ class Loop {
     return steps_;
   }
 
+  /* While an input is true. */
+  int64_t WhileTrue(const GraphRun& body, const Source& source) {
+    const TBlob& given = a_.in[s_.input_of(source)];
+    weights_.Stay(given.dptr);
+    steps_ = rows_;  // at most
+    BeginStates();
+    Find(body);
+    int64_t step = 0;
+    for (; step < rows_; ++step) {
+      if (!ReadTruth(a_, source.kind == Source::kState ? states_[source.index].now : given.dptr, given.dtype)) break;
+      Step(body, step);
+    }
+    return step;
+  }
+
   int64_t While(const GraphRun& body) {
+    if (s_.condition.copied >= 0) return WhileTrue(body, s_.condition_sources[s_.condition.copied]);
     const std::shared_ptr<GraphRun> condition =
         RunOf(a_, 1, [&] { return s_.condition_programs->Take(s_.condition, RequestFor(s_.condition, s_.condition_sources)); });
     TBlob truth;
