@@ -111,6 +111,12 @@ GraphForm::GraphForm(const GraphProto& graph, const Session& session, std::vecto
   }
 }
 
+std::vector<std::string> GraphForm::MadeNames() const {
+  std::vector<std::string> found;
+  for (const int place : made) found.push_back(names[static_cast<size_t>(place)]);
+  return found;
+}
+
 std::shared_ptr<const GraphForm::Recipe> GraphForm::Find(const std::string& key) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto it = recipes_.find(key);
@@ -118,9 +124,8 @@ std::shared_ptr<const GraphForm::Recipe> GraphForm::Find(const std::string& key)
 }
 
 void GraphForm::Put(const std::string& key, std::shared_ptr<const Recipe> recipe) {
-  constexpr size_t kMost = 512;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (recipes_.size() >= kMost) recipes_.clear();
+  if (recipes_.size() >= most_) recipes_.clear();
   recipes_[key] = std::move(recipe);
 }
 

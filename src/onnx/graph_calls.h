@@ -43,7 +43,11 @@ class GraphForm {
 
   /* Takes nodes that are done in steps out of `nodes`, which are those of the graph. */
   GraphForm(const GraphProto& graph, const Session& session, std::vector<const NodeProto*>* nodes);
+  /* So many recipes are kept; they hold their plans. */
+  void Keep(size_t most) { most_ = most; }
   bool has_steps() const { return !before.empty() || !after.empty(); }
+  /* The names at `made`. */
+  std::vector<std::string> MadeNames() const;
   /* Null: not known yet. */
   std::shared_ptr<const Recipe> Find(const std::string& key);
   void Put(const std::string& key, std::shared_ptr<const Recipe> recipe);
@@ -61,6 +65,7 @@ class GraphForm {
   Step StepOf(const NodeProto* node);
 
   std::unordered_map<std::string, int> place_;
+  size_t most_ = 1;
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<const Recipe>> recipes_;
 };

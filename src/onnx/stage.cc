@@ -34,10 +34,11 @@ std::string ContentsOf(const Value& v) {
 Value Kept(const Value& v) { return v.kind == Value::kTensor && IsSmall(v) ? Value(v.array.Copy(v.array.ctx())) : v; }
 
 void PutType(const Value& v, std::string* key) {
-  *key += std::to_string(v.kind) + ' ' + std::to_string(v.type.dtype) + v.type.shape.str();
+  const int32_t about[] = {v.kind, v.type.dtype, v.ndim(), v.elements ? static_cast<int32_t>(v.elements->size()) : 0};
+  key->append(reinterpret_cast<const char*>(about), sizeof about);
+  key->append(reinterpret_cast<const char*>(v.shape().dims()), sizeof(int64_t) * static_cast<size_t>(std::max(v.ndim(), 0)));
   if (v.elements)
     for (const Value& e : *v.elements) PutType(e, key);
-  *key += ';';
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ std::string TypesOf(const Pending& p, const Env& env) {
   for (const std::string& name : p.needed) {
     const auto it = env.find(name);
     if (it == env.end())
-      key += '-';
+      key += '-';  // no type begins so
     else
       PutType(it->second, &key);
   }
@@ -384,9 +385,9 @@ Runner::Runner(Session* session, const GraphProto* graph, bool grows) : session_
   nodes_ = root_.nodes = IntegerNodes(*graph, *session, &made_);
   if (!IsModel() && !grows) {
     form_ = std::make_unique<GraphForm>(*graph, *session, &root_.nodes);
-    for (const int place : form_->made) root_.after.push_back(form_->names[static_cast<size_t>(place)]);
-    made_by_nodes_.resize(root_.after.size());
-    for (size_t i = 0; i < root_.after.size(); ++i) made_by_nodes_[i].name = root_.after[i];
+    form_->Keep(KeptPlans(root_));
+    root_.after = form_->MadeNames();
+    for (const std::string& name : root_.after) made_by_nodes_.emplace_back().name = name;
   }
   root_.needed = Needed(root_.nodes);
 }
@@ -397,6 +398,8 @@ std::vector<std::string> Runner::Needed(const std::vector<const NodeProto*>& nod
     for (const auto* list : {&n->inputs, &n->captured}) names.insert(list->begin(), list->end());
   for (const ValueInfo& v : graph_->outputs) names.insert(v.name);
   names.erase("");
+  for (const NodeProto* n : nodes)
+    for (const std::string& made : n->outputs) names.erase(made);
   return std::vector<std::string>(names.begin(), names.end());
 }
 

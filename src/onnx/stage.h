@@ -156,7 +156,8 @@ class Runner {
   void RunNode(const NodeProto& node, Env* env);
   bool IsModel() const { return graph_ == &session_->model().graph; }  // not a body of a node
   int DeclaredType(const std::string& name) const;
-  /* Names that the nodes and the outputs read, and `more`, sorted. */
+  /* Names that the nodes and the outputs read, and `more`, without those that the nodes make,
+   * sorted. */
   std::vector<std::string> Needed(const std::vector<const NodeProto*>& nodes, const std::vector<std::string>& more = {}) const;
   friend class StageBuilder;
 
