@@ -26,7 +26,7 @@ def model(nodes, inputs, outputs):
 
 
 def loop(nodes, states, results):
-    """The rows of x, their number, and the body of a Loop with those states and what they become."""
+    """The rows of x, their number, and the body of a Loop with states and what they become."""
     inner = helper.make_graph([*nodes, node("Identity", ["go"], ["again"])], "body", [info("i", INT, []), info("go", BOOL, []), *states],
                               [info("again", BOOL, []), *results])
     return [node("SplitToSequence", ["x"], ["rows"], axis=0), node("SequenceLength", ["rows"], ["many"]), inner]
