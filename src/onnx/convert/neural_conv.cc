@@ -170,11 +170,17 @@ void ConvertDeformConv(Call& c) {
                     {"dilate", Text(window.dilate)},    {"pad", Text(pad)},
                     {"num_filter", Text(w.shape()[0])}, {"num_group", Text(groups)},
                     {"no_bias", Text(!c.has(3))},       {"num_deformable_group", Text(offsets)}};
-  std::vector<Value> operands = {data, c.in(2)};
-  if (c.has(4)) operands.push_back(c.in(4));
-  operands.push_back(w);
+  // Samples fade out beyond the edges, with a mask and without. Those of _contrib_DeformableConvolution do not.
+  Value mask = c.has(4) ? c.in(4) : Value();
+  if (!c.has(4)) {
+    CheckRank(c, 2, 4, 4);
+    Shape shape = c.in(2).shape();
+    shape[1] /= 2;
+    mask = c.Filled(shape, x.dtype(), 1);
+  }
+  std::vector<Value> operands = {data, c.in(2), mask, w};
   if (c.has(3)) operands.push_back(c.in(3));
-  c.Out(c.Op(c.has(4) ? "_contrib_ModulatedDeformableConvolution" : "_contrib_DeformableConvolution", operands, attrs));
+  c.Out(c.Op("_contrib_ModulatedDeformableConvolution", operands, attrs));
 }
 
 }  // namespace onnx

@@ -57,6 +57,21 @@ def test_transposed_convolutions(attributes):
     check(made, {"x": floats(1, 4, 4, 5)}, weights)
 
 
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 2, 1]], ids=str)
+@pytest.mark.parametrize("masked", [False, True])
+def test_deformable_convolutions_fade_out_at_the_edges(masked, pads):
+    """Samples between the last pixel and the next that there is not are a part of the last."""
+    places = [6 + pads[0] + pads[2] - 1, (5 + pads[1] + pads[3] - 3) // 2 + 1]
+    feeds = {"x": floats(2, 4, 6, 5), "offset": floats(2, 2 * 2 * 4, *places)}
+    names = ["x", "w", "offset", "b"]
+    if masked:
+        feeds["mask"] = floats(2, 2 * 4, *places)
+        names.append("mask")
+    made = node("DeformConv", names, ["y"], group=2, offset_group=2, pads=pads, strides=[1, 2],
+                dilations=[1, 2])
+    check(made, feeds, {"w": floats(6, 2, 2, 2), "b": floats(6)}, opset=19)
+
+
 def test_convolution_with_uneven_padding():
     made = node("Conv", ["x", "w"], ["y"], pads=[1, 0, 1, 0, 1, 1])
     check(made, {"x": floats(1, 4, 5, 5, 5)}, {"w": floats(2, 4, 3, 3, 3)})
