@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "onnx/builder.h"
 #include "onnx/convert/operands.h"
 #include "onnx/convert/shape.h"
 
@@ -75,7 +76,11 @@ Value StringsToNumbers(const Call& c, int dtype) {
 Value CastTo(const Call& c, int dtype) {
   const Value x = NumbersAt(c, 0);
   if (dtype == kStringType) return x.kind == Value::kStrings ? x : NumbersToStrings(c, x);
-  return x.kind == Value::kStrings ? StringsToNumbers(c, dtype) : c.Cast(x, dtype);
+  if (x.kind == Value::kStrings) return StringsToNumbers(c, dtype);
+  // A count of more than 65504 elements would become infinite, and the mean that it divides NaN: what is computed in
+  // float32 does without that.
+  if (dtype == kFloat16 && IsInteger(x.dtype()) && c.builder()->widens()) dtype = kFloat32;
+  return c.Cast(x, dtype);
 }
 
 constexpr int64_t kOnnxString = 8;  // TensorProto.DataType

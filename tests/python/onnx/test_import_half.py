@@ -80,6 +80,26 @@ def test_casts_of_the_model_round():
         np.testing.assert_array_equal(m, y.astype("float16"))
 
 
+def test_counts_beyond_float16_stay_finite():
+    """The unbiased variance of 70,000 numbers, as exporters write it; float16 ends at 65504."""
+    nodes = [helper.make_node("Size", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["count"], to=HALF),
+             helper.make_node("ReduceMean", ["x"], ["mean"], axes=[0]), helper.make_node("Sub", ["x", "mean"], ["off"]),
+             helper.make_node("Mul", ["off", "off"], ["square"]), helper.make_node("ReduceMean", ["square"], ["v"], axes=[0]),
+             helper.make_node("Mul", ["v", "count"], ["all"]), helper.make_node("Sub", ["count", "one"], ["free"]),
+             helper.make_node("Div", ["all", "free"], ["y"]), helper.make_node("CastLike", ["n", "x"], ["top"])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", HALF, ["k"])],
+        [helper.make_tensor_value_info("y", HALF, [1]), helper.make_tensor_value_info("top", HALF, [])],
+        [numpy_helper.from_array(np.float16(1), "one")])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = mx.onnx.load(made.SerializeToString())
+    x = half(70000)
+    for size in (70000, 5):
+        y, top = run(model, x=x[:size])
+        np.testing.assert_allclose(y, x[:size].astype(float).var(ddof=1), rtol=2e-3)
+        assert top.dtype == np.float16 and float(top) == (5 if size == 5 else np.inf)
+
+
 def test_inputs_and_weights_that_are_outputs():
     nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Identity", ["c"], ["k"]),
              helper.make_node("Shape", ["x"], ["n"]), helper.make_node("ConstantOfShape", ["n"], ["z"], value=numpy_helper.from_array(
