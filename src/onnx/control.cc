@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "onnx/convert/operands.h"
 #include "onnx/search.h"
 
 namespace mxnet {
@@ -45,12 +46,6 @@ std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& e
   return state;
 }
 
-/* Element `i` along an axis. */
-Value ElementOf(const Control& c, const Value& x, int axis, int64_t i) {
-  Value v = c.call.Op("_npi_take", {x, c.call.Scalar(static_cast<double>(i), kInt64)}, {{"axis", Text(axis)}, {"mode", "clip"}});
-  return v;
-}
-
 /* All rounds of a Scan over `inputs`; the first num_state of them are the state. */
 std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const ScanSpec& spec, const std::vector<Value>& inputs) {
   std::vector<Value> state(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(spec.num_state));
@@ -70,7 +65,7 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
     std::vector<Value> given = std::move(state);
     for (size_t k = 0; k < spec.num_scan; ++k) {
       const int64_t at = spec.in_directions[k] ? length - 1 - i : i;
-      given.push_back(ElementOf(c, inputs[spec.num_state + k], axes[k], at));
+      given.push_back(c.ElementOf(inputs[spec.num_state + k], axes[k], at));
     }
     std::vector<Value> results = calls.Run(std::move(given));
     state.resize(spec.num_state);
@@ -92,14 +87,14 @@ std::vector<Value> RunScan(Session* session, const NodeProto& node, const Env& e
   const ScanSpec spec = ReadScan(c.call);
   std::vector<Value> inputs(c.call.inputs().begin() + static_cast<ptrdiff_t>(first), c.call.inputs().end());
   for (const Value& v : inputs)
-    if (v.kind != Value::kTensor) c.call.Refuse("an input is not a tensor");
+    if (v.kind != Value::kTensor && v.kind != Value::kStrings) c.call.Refuse("an input is not a tensor");
   if (!batched) return ScanOnce(c, body, spec, inputs);
   if (c.call.has(0)) c.call.Refuse("sequence_lens are given; accepted: none");
   const int64_t examples = inputs.empty() || inputs[0].ndim() == 0 ? 0 : inputs[0].shape()[0];
   std::vector<std::vector<Value>> results;
   for (int64_t b = 0; b < examples; ++b) {
     std::vector<Value> one;
-    for (const Value& v : inputs) one.push_back(ElementOf(c, v, 0, b));
+    for (const Value& v : inputs) one.push_back(c.ElementOf(v, 0, b));
     std::vector<Value> got = ScanOnce(c, body, spec, one);
     results.resize(got.size());
     for (size_t k = 0; k < got.size(); ++k) results[k].push_back(got[k]);
@@ -169,6 +164,27 @@ void ConvertConstant(Call& c) {
 void RunsGraphs(Call& c) { c.Refuse("this operator runs graphs"); }  // never called: ControlOf and IsIf come first
 
 }  // namespace
+
+Value Control::Stack(std::vector<Value> values, int64_t axis, const ValueInfo& about) const {
+  if (!values.empty()) {
+    std::vector<std::string> strings;
+    const bool texts = values[0].kind == Value::kStrings;
+    for (Value& v : values) v = Numbered(call, v, &strings);
+    const Value all = call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
+    return texts ? Lettered(call, all, strings) : all;
+  }
+  Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
+  for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
+  if (about.dtype == kStringType) return StringsValue(shape, {});
+  return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
+}
+
+Value Control::ElementOf(const Value& x, int axis, int64_t i) const {
+  std::vector<std::string> strings;
+  const Value at = call.Scalar(static_cast<double>(i), kInt64);
+  const Value one = call.Op("_npi_take", {Numbered(call, x, &strings), at}, {{"axis", Text(axis)}, {"mode", "clip"}});
+  return x.kind == Value::kStrings ? Lettered(call, one, strings) : one;
+}
 
 ScanSpec ReadScan(const Call& call) {
   const GraphProto* body = call.GraphAttr("body");

@@ -2,7 +2,6 @@
 #ifndef MXNET_ONNX_CONTROL_H_
 #define MXNET_ONNX_CONTROL_H_
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,12 +32,9 @@ class Control {
     return *body;
   }
   /* Elements along a new axis. */
-  Value Stack(const std::vector<Value>& values, int64_t axis, const ValueInfo& about) const {
-    if (!values.empty()) return call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
-    Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
-    for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
-    return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
-  }
+  Value Stack(std::vector<Value> values, int64_t axis, const ValueInfo& about) const;
+  /* Element `i` along an axis. */
+  Value ElementOf(const Value& x, int axis, int64_t i) const;
 
   Session* const session;
   const Env& env;

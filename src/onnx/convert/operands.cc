@@ -100,17 +100,30 @@ Value NotNegative(const Call& c, const Value& indices, int64_t size) {
               {WithNumber(c, "_npi_less_scalar", wide, 0), WithNumber(c, "_npi_add_scalar", wide, static_cast<double>(size)), wide});
 }
 
+Value Numbered(const Call& c, const Value& v, std::vector<std::string>* strings) {
+  if (v.kind != Value::kStrings) return v;
+  std::vector<int64_t> numbers(v.strings->size());
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(strings->size() + i);
+  strings->insert(strings->end(), v.strings->begin(), v.strings->end());
+  return c.Tensor(v.shape(), kInt64, numbers.data());
+}
+
+Value Lettered(const Call& c, const Value& numbers, const std::vector<std::string>& strings) {
+  std::vector<std::string> result;
+  for (int64_t number : IntegersOf(numbers)) {
+    if (number < 0 || number >= static_cast<int64_t>(strings.size())) c.Refuse("strings cannot be filled in");
+    result.push_back(strings[static_cast<size_t>(number)]);
+  }
+  return StringsValue(numbers.shape(), std::move(result));
+}
+
 void MoveElements(Call& c, Converter convert) {
   std::vector<Value> inputs = c.inputs();
   std::vector<std::string> strings;
   bool any = false;  // also arrays without elements
   for (Value& v : inputs) {
-    if (v.kind != Value::kStrings) continue;
-    any = true;
-    std::vector<int64_t> numbers(v.strings->size());
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(strings.size() + i);
-    strings.insert(strings.end(), v.strings->begin(), v.strings->end());
-    v = c.Tensor(v.shape(), kInt64, numbers.data());
+    any = any || v.kind == Value::kStrings;
+    v = Numbered(c, v, &strings);
   }
   if (!any) return convert(c);
   for (int i = 0; i < c.num_inputs(); ++i)
@@ -121,13 +134,7 @@ void MoveElements(Call& c, Converter convert) {
   for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
   for (size_t i = 0; i < inner.outputs().size(); ++i) {
     const Value& moved = inner.outputs()[i];
-    if (moved.kind == Value::kNone) continue;
-    std::vector<std::string> result;
-    for (int64_t number : IntegersOf(moved)) {
-      if (number < 0 || number >= static_cast<int64_t>(strings.size())) c.Refuse("strings cannot be filled in");
-      result.push_back(strings[static_cast<size_t>(number)]);
-    }
-    c.Out(static_cast<int>(i), StringsValue(moved.shape(), std::move(result)));
+    if (moved.kind != Value::kNone) c.Out(static_cast<int>(i), Lettered(c, moved, strings));
   }
 }
 

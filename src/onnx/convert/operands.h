@@ -49,6 +49,10 @@ Value NotNegative(const Call& c, const Value& indices, int64_t size);
 /* x op number, where the dtype of x stays. `op` is the name of a scalar operator. */
 inline Value WithNumber(const Call& c, const char* op, const Value& x, double number) { return c.Op(op, {x}, {{"scalar", Text(number)}}); }
 
+/* Numbers in the place of strings, which are put behind `strings`; other values as they are. */
+Value Numbered(const Call& c, const Value& v, std::vector<std::string>* strings);
+/* The strings that such numbers stand for. */
+Value Lettered(const Call& c, const Value& numbers, const std::vector<std::string>& strings);
 /*
  * Runs a converter that only moves elements: of strings, their numbers are moved instead, and the
  * strings are looked up afterwards. The other inputs must be known then.

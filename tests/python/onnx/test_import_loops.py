@@ -348,3 +348,52 @@ def test_more_rounds_than_elements():
     model = mx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9).SerializeToString())
     with pytest.raises(mx.MXNetError, match="position 4 in a sequence of 4 elements"):
         model.run({"x": numbers(4, 3), "s0": numbers(3)})
+
+
+def texts_model(nodes, inputs, outputs):
+    graph = helper.make_graph(nodes, "graph", inputs, [info(n, TensorProto.STRING) for n in outputs],
+                              [numpy_helper.from_array(np.array(b"-", object), "dash")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)],
+                             ir_version=9).SerializeToString()
+
+
+@pytest.mark.parametrize("rounds", [3, 1])
+def test_loops_collect_strings(rounds):
+    text = TensorProto.STRING
+    inner = body([node("StringConcat", ["s", "dash"], ["s2"]), node("Identity", ["go"], ["go2"]),
+                  node("Identity", ["s2"], ["row"])],
+                 [info("i", INT, []), info("go", BOOL, []), info("s", text, [2])],
+                 [info("go2", BOOL, []), info("s2", text, [2]), info("row", text, [2])])
+    data = texts_model([node("Loop", ["n", "", "x"], ["last", "y"], body=inner)],
+                       [info("n", INT, []), info("x", text, [2])], ["last", "y"])
+    last, rows = mx.onnx.load(data).run({"n": np.array(rounds), "x": ["ab", "c"]}).values()
+    assert last.tolist() == ["ab" + rounds * "-", "c" + rounds * "-"]
+    assert rows.tolist() == [["ab" + i * "-", "c" + i * "-"] for i in range(1, rounds + 1)]
+
+
+def test_loops_without_rounds_give_no_strings():
+    text = TensorProto.STRING
+    inner = body([node("Identity", ["go"], ["go2"]), node("Identity", ["x"], ["row"])],
+                 [info("i", INT, []), info("go", BOOL, [])],
+                 [info("go2", BOOL, []), info("row", text, [2])])
+    data = texts_model([node("Loop", ["n", ""], ["y"], body=inner)],
+                       [info("n", INT, []), info("x", text, [2])], ["y"])
+    model = mx.onnx.load(data)
+    for rounds in (0, 2):
+        rows, = model.run({"n": np.array(rounds), "x": ["ab", "c"]}).values()
+        assert rows.shape == (rounds, 2) and rows.tolist() == rounds * [["ab", "c"]]
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_scan_over_strings(reverse):
+    text = TensorProto.STRING
+    inner = body([node("StringConcat", ["s", "a"], ["s2"]), node("Identity", ["s2"], ["row"])],
+                 [info("s", text, [2]), info("a", text, [2])],
+                 [info("s2", text, [2]), info("row", text, [2])])
+    scan = node("Scan", ["x", "A"], ["last", "y"], body=inner, num_scan_inputs=1,
+                scan_input_axes=[1], scan_output_axes=[1], scan_input_directions=[reverse])
+    data = texts_model([scan], [info("x", text, [2]), info("A", text, [2, 3])], ["last", "y"])
+    feeds = {"x": np.array(["", "-"], object), "A": np.array([list("abc"), list("def")], object)}
+    got = mx.onnx.load(data).run({k: v.tolist() for k, v in feeds.items()}).values()
+    for one, other in zip(theirs(data, feeds), got):
+        assert other.tolist() == one.tolist()
