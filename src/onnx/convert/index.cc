@@ -94,7 +94,7 @@ void GatherNdNumbers(Call& c) {
 
 void GatherNd(Call& c) { MoveElements(c, GatherNdNumbers); }
 
-void OneHot(Call& c) {
+void OneHotNumbers(Call& c) {
   const Value &indices = c.in(0), &values = c.in(2);
   const int64_t depth = c.in(1).size() == 1 ? c.Int(1) : -1;
   if (depth < 0) c.Refuse("depth is not one number from 0 on");
@@ -123,7 +123,9 @@ void OneHot(Call& c) {
   c.Out(c.Op("_npi_where", {hot, c.Reshape(SliceAxis(c, values, 0, 1, 2), Shape(0)), c.Reshape(SliceAxis(c, values, 0, 0, 1), Shape(0))}));
 }
 
-void ReverseSequence(Call& c) {
+void OneHot(Call& c) { MoveElements(c, OneHotNumbers); }
+
+void ReverseSequenceNumbers(Call& c) {
   const Value &x = c.in(0), &lengths = c.in(1);
   const int64_t time = c.Attr("time_axis", static_cast<int64_t>(0)), batch = c.Attr("batch_axis", static_cast<int64_t>(1));
   if (x.ndim() < 2 || time + batch != 1 || time * batch != 0)
@@ -136,6 +138,8 @@ void ReverseSequence(Call& c) {
   const Value y = c.Op("SequenceReverse", {swapped ? c.Transpose(x, order) : x, lengths}, {{"use_sequence_length", "True"}, {"axis", "0"}});
   c.Out(swapped ? c.Transpose(y, order) : y);
 }
+
+void ReverseSequence(Call& c) { MoveElements(c, ReverseSequenceNumbers); }
 
 Rules MakeRules() {
   Rules rules = {

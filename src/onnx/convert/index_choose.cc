@@ -133,7 +133,7 @@ void NonZero(Call& c) {
 }
 
 /* argument: com.microsoft's, which keeps the order and has no places of the first ones. */
-void Unique(Call& c) {
+void UniqueNumbers(Call& c) {
   const Value& x = c.in(0);
   const bool plain = c.argument != nullptr;
   const bool sorted = !plain && c.Attr("sorted", static_cast<int64_t>(1)) != 0, whole = !c.has_attr("axis");
@@ -176,6 +176,25 @@ void Unique(Call& c) {
   c.Out(0, found);
   const std::vector<int64_t>* lists[] = {&first, &inverse, &counts};
   for (int i = 1; i < 4; ++i) give(i, c.IntTensor(*lists[i - 1]));
+}
+
+/* Strings are numbered in their order. */
+void Unique(Call& c) {
+  if (c.in(0).kind != Value::kStrings) return UniqueNumbers(c);
+  const std::vector<std::string>& strings = *c.in(0).strings;
+  std::vector<std::string> sorted = strings;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::vector<int64_t> numbers;
+  for (const std::string& s : strings) numbers.push_back(std::lower_bound(sorted.begin(), sorted.end(), s) - sorted.begin());
+  Call inner(c.node, c.opset, c.argument, {c.Tensor(c.in(0).shape(), kInt64, numbers.data())}, c.builder());
+  UniqueNumbers(inner);
+  inner.CheckAttributes();
+  for (const Attribute& a : c.node.attributes) c.Ignore(a.name.c_str());
+  for (int i = 0; i < c.num_outputs(); ++i) {
+    const Value& made = inner.outputs()[static_cast<size_t>(i)];
+    if (made.kind != Value::kNone) c.Out(i, i == 0 ? Lettered(c, made, sorted) : made);
+  }
 }
 
 }  // namespace

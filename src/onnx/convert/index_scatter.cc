@@ -59,7 +59,7 @@ Value WholeRows(const Call& c, const Value& indices, const Shape& x) {
   return c.Reshape(SliceAll(c, indices, Sizes(one.size(), 0), one, Sizes(one.size(), 1)), Shape{one[0]});
 }
 
-void ScatterElements(Call& c) {
+void ScatterElementsNumbers(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
   const int rank = x.ndim(), axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), rank);
   const std::string reduction = ReductionOf(c);
@@ -88,6 +88,12 @@ void ScatterElements(Call& c) {
     rows.push_back(c.Reshape(c.Cast(NotNegative(c, indices, x.shape()[axis]), kInt64), Shape(dims)));
   }
   c.Out(Scattered(c, x, Join(c, rows, 0), updates, reduction));
+}
+
+/* Strings can only be put there. */
+void ScatterElements(Call& c) {
+  if (c.in(0).kind == Value::kStrings && ReductionOf(c) != "none") c.Refuse("reduction=" + ReductionOf(c) + " of strings; accepted: none");
+  MoveElements(c, ScatterElementsNumbers);
 }
 
 /* Numbers first, first + step, ... of an axis, `count` of them. */
@@ -165,7 +171,7 @@ Value AssignedSlice(const Call& c, const Value& x, const std::vector<Progression
   return c.Op("_slice_assign", {x, c.Reshape(updates, Shape(dims))}, {{"begin", Text(begin)}, {"end", Text(end)}, {"step", Text(step)}});
 }
 
-void ScatterNd(Call& c) {
+void ScatterNdNumbers(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1), &updates = c.in(2);
   const std::string reduction = ReductionOf(c);
   CheckIndices(c, indices);
@@ -194,6 +200,11 @@ void ScatterNd(Call& c) {
   pieces.erase(pieces.begin());
   pieces.insert(pieces.end(), x.shape().begin() + depth, x.shape().end());
   c.Out(Scattered(c, x, places, c.Reshape(updates, Shape(pieces)), reduction));
+}
+
+void ScatterNd(Call& c) {
+  if (c.in(0).kind == Value::kStrings && ReductionOf(c) != "none") c.Refuse("reduction=" + ReductionOf(c) + " of strings; accepted: none");
+  MoveElements(c, ScatterNdNumbers);
 }
 
 /* New entries of a cache, from a place on that each sequence has for itself. */
