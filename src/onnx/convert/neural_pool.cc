@@ -105,7 +105,8 @@ Value ChannelStarts(const Call& c, const Shape& x) {
 double Least(int dtype) { return IsFloating(dtype) ? -std::numeric_limits<double>::infinity() : dtype == kUint8 ? 0 : -128; }
 
 void MaxWithPositions(Call& c, const Window& w, bool column_major) {
-  const Value& x = c.in(0);
+  // Bytes of the least value would be no greater than the padding, whose positions are none.
+  const Value x = IsByte(c.in(0)) ? c.Cast(c.in(0), kFloat32) : c.in(0);
   const auto places = Places(c, PadForWindow(c, x, w, Least(x.dtype())), w);
   Value most = places[0].values, at = Numbers(c, w, places[0].at, column_major);
   for (size_t i = 1; i < places.size(); ++i) {
@@ -113,7 +114,7 @@ void MaxWithPositions(Call& c, const Window& w, bool column_major) {
     most = Where(c, more, places[i].values, most);
     at = Where(c, more, Numbers(c, w, places[i].at, column_major), at);
   }
-  c.Out(0, most);
+  c.Out(0, c.Cast(most, c.in(0).dtype()));
   Sizes shape = DimsOf(most.shape());
   c.Out(1, c.BroadcastTo(Add(c, at, ChannelStarts(c, x.shape())), Shape(shape)));
 }

@@ -22,7 +22,10 @@ void GivenSizes(const Call& c, Window* w, bool ceil) {
   for (size_t i = 0; i < w->rank(); ++i) {
     const int64_t whole = w->in[i] + w->before[i] + w->after[i];
     // Rounded up, a window beyond the end still has a place, where only what is there counts.
-    if (ceil && whole > 0 && whole < w->Extent(i) && w->Extent(i) - whole < w->stride[i]) w->kernel[i] = (whole - 1) / w->dilate[i] + 1;
+    if (ceil && whole > 0 && whole < w->Extent(i) && w->Extent(i) - whole < w->stride[i]) {
+      w->kernel[i] = (whole - 1) / w->dilate[i] + 1, w->out[i] = 1;
+      continue;
+    }
     const int64_t room = whole - w->Extent(i);
     if (room < 0)
       c.Refuse("a window of " + Text(w->Extent(i)) + " elements does not fit into spatial axis " + Text(static_cast<int64_t>(i)) +
