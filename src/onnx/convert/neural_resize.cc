@@ -55,19 +55,19 @@ double PositionIn(const ResizeRules& r, const AxisResize& a, int64_t o) {
     case kHalfPixel: return (x + half) / scale - half;
     case kHalfPixelSymmetric: return in / 2 * (1 - static_cast<Number>(a.out) / width) + (x + half) / scale - half;
     case kPytorchHalfPixel: return width == 1 ? -half : (x + half) / scale - half;
-    case kAlignCorners: return width == 1 ? 0 : x * (in - 1) / (width - 1);
+    case kAlignCorners: return a.out == 1 ? 0 : x * (in - 1) / static_cast<Number>(a.out - 1);
     case kAsymmetric: return x / scale;
     case kHalfPixelForNearest: return (x + half) / scale;
     default: break;
   }
   const double span = (a.roi_end - a.roi_begin) * (in - 1);
-  return a.roi_begin * (in - 1) + (width == 1 ? span / 2 : x * span / (width - 1));
+  return a.roi_begin * (in - 1) + (a.out == 1 ? span / 2 : x * span / static_cast<double>(a.out - 1));
 }
 
-/* Where sums of a third and two thirds are cut to integers, the last bit of a position decides; it
- * is that of float32 then, as in onnxruntime. */
+/* Where sums of a third and two thirds are cut to integers, and where the nearest element is taken,
+ * the last bit of a position decides; it is that of float32 then, as in onnxruntime. */
 double Position(const ResizeRules& r, const AxisResize& a, int64_t o) {
-  if (!r.cuts) return PositionIn<double>(r, a, o);
+  if (!r.cuts && r.mode != kNearest) return PositionIn<double>(r, a, o);
   const double x = PositionIn<float>(r, a, o);
   const bool inside = r.mode == kLinear && !r.exclude && !r.smooth && r.where != kCropAndResize;
   return inside ? std::min(std::max(x, 0.0), static_cast<double>(a.in - 1)) : x;  // one element times 1, not two parts of it
@@ -225,7 +225,7 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
     const bool exact = h.scale * static_cast<double>(h.in) == static_cast<double>(h.out) &&
                        w.scale * static_cast<double>(w.in) == static_cast<double>(w.out);
     const bool half = r.where == kHalfPixel || (r.where == kPytorchHalfPixel && h.out > 1 && w.out > 1), corners = r.where == kAlignCorners;
-    if (!exact || !(half || corners)) return false;
+    if (!(exact && half) && !corners) return false;
     *y = c.Op("_contrib_BilinearResize2D", {x}, {{"height", Text(h.out)}, {"width", Text(w.out)}, {"align_corners", Text(corners)}});
     return true;
   }
@@ -238,6 +238,18 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
   }
   *y = times == 1 ? x : c.Op("UpSampling", {x}, {{"scale", Text(times)}, {"sample_type", "nearest"}, {"num_args", "1"}});
   return true;
+}
+
+Value ClipTo(const Call& c, const Value& y, int dtype) {
+  if (dtype == kUint8) return Clip(c, y, 0, 255);
+  return dtype == kInt8 ? Clip(c, y, -128, 127) : y;
+}
+
+/* Integers with antialias: rows first, then columns, each rounded, as in Pillow and onnxruntime. */
+Value SmoothIntegers(const Call& c, const ResizeRules& r, Value y, std::vector<AxisResize> axes, int dtype) {
+  std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.axis > b.axis; });
+  for (const AxisResize& a : axes) y = ClipTo(c, Unary(c, "floor", AddNumber(c, ResizeAxis(c, r, y, a), 0.5)), dtype);
+  return c.Cast(y, dtype);
 }
 
 Value ResizeAll(const Call& c, ResizeRules r, const Value& x, std::vector<AxisResize> axes) {
@@ -258,17 +270,15 @@ Value ResizeAll(const Call& c, ResizeRules r, const Value& x, std::vector<AxisRe
   const bool whole = !IsFloating(x.dtype()) && r.mode != kNearest;
   y = whole ? c.Cast(x, kFloat32) : x;
   r.cuts = whole;
+  if (whole && r.smooth) return SmoothIntegers(c, r, y, axes, x.dtype());
   // Axes that shrink first.
-  const bool plane = whole && axes.size() == 2 && r.mode == kLinear && !r.exclude && !r.smooth && r.where != kCropAndResize;
+  const bool plane = whole && axes.size() == 2 && r.mode == kLinear && !r.exclude && r.where != kCropAndResize;
   if (!plane) std::stable_sort(axes.begin(), axes.end(), [](const AxisResize& a, const AxisResize& b) { return a.scale < b.scale; });
   if (plane)
     y = axes[0].axis < axes[1].axis ? CutPlane(c, r, y, axes[0], axes[1]) : CutPlane(c, r, y, axes[1], axes[0]);
   else
     for (const AxisResize& a : axes) y = ResizeAxis(c, r, y, a);
-  if (!whole) return y;
-  if (x.dtype() == kUint8) y = Clip(c, y, 0, 255);
-  if (x.dtype() == kInt8) y = Clip(c, y, -128, 127);
-  return c.Cast(y, x.dtype());
+  return whole ? c.Cast(ClipTo(c, y, x.dtype()), x.dtype()) : y;
 }
 
 ResizeRules ReadRules(const Call& c) {
@@ -294,7 +304,8 @@ std::vector<AxisResize> OfScales(const Call& c, const Value& x, const Sizes& axe
   std::vector<AxisResize> made;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int axis = static_cast<int>(axes[i]);
-    const double out = std::floor(static_cast<double>(x.shape()[axis]) * scales[i]);
+    // In float32, where 40 times 0.7 is 28; the float32 next to 0.7 is a bit less than that.
+    const double out = std::floor(static_cast<float>(x.shape()[axis]) * static_cast<float>(scales[i]));
     if (!(scales[i] > 0) || !(out < 2147483648.0)) c.Refuse("axis " + Text(axis) + " is to be scaled by " + Text(scales[i]));
     made.push_back({axis, x.shape()[axis], static_cast<int64_t>(out), scales[i]});
   }

@@ -72,6 +72,25 @@ def test_deformable_convolutions_fade_out_at_the_edges(masked, pads):
     check(made, feeds, {"w": floats(6, 2, 2, 2), "b": floats(6)}, opset=19)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize("pads", [[1, 1, 1, 1], [0, 1, 1, 0]])
+def test_positions_of_bytes_are_never_those_of_the_padding(pads, kind):
+    """The least byte is not greater than what the padding holds."""
+    x = RANDOM.randint(0, 2, (2, 3, 5, 4)) * np.iinfo(kind).max
+    feeds = {"x": np.where(x, x, np.iinfo(kind).min).astype(kind)}
+    check(node("MaxPool", ["x"], ["y", "y1"], kernel_shape=[2, 2], pads=pads), feeds)
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_dilated_windows_larger_than_the_image_have_one_place(size):
+    made = node("AveragePool", ["x"], ["y"], kernel_shape=[3], dilations=[2], strides=[2], ceil_mode=1)
+    if size < 4:   # a stride away: it has none
+        with pytest.raises(ValueError, match="does not fit"):
+            check(made, {"x": floats(1, 2, size)}, opset=19)
+    else:
+        check(made, {"x": floats(1, 2, size)}, opset=19)
+
+
 def test_convolution_with_uneven_padding():
     made = node("Conv", ["x", "w"], ["y"], pads=[1, 0, 1, 0, 1, 1])
     check(made, {"x": floats(1, 4, 5, 5, 5)}, {"w": floats(2, 4, 3, 3, 3)})
@@ -238,3 +257,43 @@ def test_transposed_convolutions_whose_windows_lie_apart(kernel, size, channels)
     check(nodes, {"x": draw(2, 3, *size)}, weights)
     alone = node("ConvTranspose", ["x", "w", "b"], ["y"], strides=kernel)
     check(alone, {"x": draw(2, 24, *size)}, weights)
+
+
+@pytest.mark.parametrize("scales", [[0.5, 0.5], [1.5, 1.5], [0.7, 1.3], [0.3, 0.2]], ids=str)
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_corners_stay_whatever_the_scale(mode, scales):
+    """The last element of the result is the last one of the data, as PyTorch exports it."""
+    made = node("Resize", ["x", "", "s"], ["y"], mode=mode, coordinate_transformation_mode="align_corners")
+    x, weights = floats(1, 2, 5, 7), {"s": np.array([1, 1, *scales], np.float32)}
+    check(made, {"x": x}, weights)
+    got, = ours(model([made], {"x": x}, weights), {"x": x})
+    if got.shape[2] > 1:
+        np.testing.assert_allclose(got[:, :, -1, -1], x[:, :, -1, -1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("scales", [[0.7, 0.5], [2.5, 0.3]], ids=str)
+def test_regions_resized_by_a_scale(scales):
+    made = node("Resize", ["x", "r", "s"], ["y"], mode="linear", coordinate_transformation_mode="tf_crop_and_resize")
+    roi = np.array([0, 0, 0.2, 0.1, 1, 1, 0.9, 0.7], np.float32)
+    check(made, {"x": floats(1, 2, 5, 6)}, {"r": roi, "s": np.array([1, 1, *scales], np.float32)})
+
+
+@pytest.mark.parametrize("scale", [0.6, 0.7, 1.4, 1.7])
+@pytest.mark.parametrize("where", ["asymmetric", "half_pixel", "pytorch_half_pixel"])
+@pytest.mark.parametrize("rule", ["floor", "round_prefer_floor"])
+def test_nearest_elements_of_positions_in_float32(rule, where, scale):
+    """3 / 0.6 is 5 there, and less where the scale alone is rounded."""
+    made = node("Resize", ["x", "", "s"], ["y"], mode="nearest", nearest_mode=rule, coordinate_transformation_mode=where)
+    check(made, {"x": floats(1, 1, 40, 40)}, {"s": np.array([1, 1, scale, 1], np.float32)})
+
+
+@pytest.mark.parametrize("size", [[3, 4], [9, 5], [4, 14], [13, 17]], ids=str)
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialiased_bytes_are_rounded(mode, size):
+    """To the nearest integer after each axis; onnxruntime's weights have 22 bits."""
+    x = np.random.RandomState(1).randint(0, 256, (1, 3, 7, 8)).astype("uint8")
+    made = node("Resize", ["x", "", "", "s"], ["y"], mode=mode, antialias=1)
+    data = model([made], {"x": x}, {"s": np.array([1, 3, *size], np.int64)}, 18)
+    (want,), (got,) = theirs(data, {"x": x}), ours(data, {"x": x})
+    assert got.dtype == want.dtype and got.shape == want.shape
+    assert (np.abs(got.astype(int) - want) <= 1).all() and (got != want).mean() < 0.05

@@ -10,6 +10,7 @@ import node_tests  # noqa: E402  (needs onnx)
 LEFT_OUT = {
     r"bernoulli|training_dropout": "random numbers of onnx's own generator",
     r"image_decoder_decode_jpeg2k": "no JPEG 2000 decoder",
+    r"resize_downsample_scales_(linear|cubic)_align_corners": "a fractional size; the text of Resize, onnxruntime and PyTorch count whole elements",
 }
 CASES = node_tests.cases()
 PLAIN = [name for name in CASES if "_expanded" not in name]
@@ -40,7 +41,7 @@ def test_what_is_left_out_is_there_and_fails(pattern):
 
 def test_nearly_everything_is_tested():
     left = [n for n in PLAIN if _reason(n)]
-    assert len(PLAIN) > 1300 and len(left) <= 10
+    assert len(PLAIN) > 1300 and len(left) <= 12
 
 
 @pytest.mark.nightly
