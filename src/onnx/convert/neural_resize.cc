@@ -54,14 +54,15 @@ double PositionIn(const ResizeRules& r, const AxisResize& a, int64_t o) {
   switch (r.where) {
     case kHalfPixel: return (x + half) / scale - half;
     case kHalfPixelSymmetric: return in / 2 * (1 - static_cast<Number>(a.out) / width) + (x + half) / scale - half;
-    case kPytorchHalfPixel: return width == 1 ? -half : (x + half) / scale - half;
+    case kPytorchHalfPixel: return a.out == 1 ? 0 : (x + half) / scale - half;
     case kAlignCorners: return a.out == 1 ? 0 : x * (in - 1) / static_cast<Number>(a.out - 1);
     case kAsymmetric: return x / scale;
     case kHalfPixelForNearest: return (x + half) / scale;
     default: break;
   }
-  const double span = (a.roi_end - a.roi_begin) * (in - 1);
-  return a.roi_begin * (in - 1) + (a.out == 1 ? span / 2 : x * span / static_cast<double>(a.out - 1));
+  const Number begin = static_cast<Number>(a.roi_begin), end = static_cast<Number>(a.roi_end);
+  if (a.out == 1) return half * (begin + end) * (in - 1);
+  return begin * (in - 1) + x * (end - begin) * (in - 1) / static_cast<Number>(a.out - 1);
 }
 
 /* Where sums of a third and two thirds are cut to integers, and where the nearest element is taken,
@@ -224,7 +225,9 @@ bool ByOperator(const Call& c, const ResizeRules& r, const Value& x, const std::
   if (r.mode == kLinear && !r.smooth && !r.exclude) {
     const bool exact = h.scale * static_cast<double>(h.in) == static_cast<double>(h.out) &&
                        w.scale * static_cast<double>(w.in) == static_cast<double>(w.out);
-    const bool half = r.where == kHalfPixel || (r.where == kPytorchHalfPixel && h.out > 1 && w.out > 1), corners = r.where == kAlignCorners;
+    // A single row or column is the first one there.
+    const bool several = h.out > 1 && w.out > 1, corners = r.where == kAlignCorners;
+    const bool half = several && (r.where == kHalfPixel || r.where == kPytorchHalfPixel);
     if (!(exact && half) && !corners) return false;
     *y = c.Op("_contrib_BilinearResize2D", {x}, {{"height", Text(h.out)}, {"width", Text(w.out)}, {"align_corners", Text(corners)}});
     return true;

@@ -297,3 +297,11 @@ def test_antialiased_bytes_are_rounded(mode, size):
     (want,), (got,) = theirs(data, {"x": x}), ours(data, {"x": x})
     assert got.dtype == want.dtype and got.shape == want.shape
     assert (np.abs(got.astype(int) - want) <= 1).all() and (got != want).mean() < 0.05
+
+
+@pytest.mark.parametrize("size", [[1, 1], [6, 1], [1, 2]], ids=str)
+@pytest.mark.parametrize("where", ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"])
+def test_resized_to_one_row(where, size):
+    """It is taken from the middle by half_pixel, else from the beginning."""
+    made = node("Resize", ["x", "", "", "s"], ["y"], mode="linear", coordinate_transformation_mode=where)
+    check(made, {"x": floats(1, 2, 4, 6)}, {"s": np.array([1, 2, *size], np.int64)})
