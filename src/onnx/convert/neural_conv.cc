@@ -170,7 +170,8 @@ void ConvertDeformConv(Call& c) {
                     {"dilate", Text(window.dilate)},    {"pad", Text(pad)},
                     {"num_filter", Text(w.shape()[0])}, {"num_group", Text(groups)},
                     {"no_bias", Text(!c.has(3))},       {"num_deformable_group", Text(offsets)}};
-  // Samples fade out beyond the edges, with a mask and without. Those of _contrib_DeformableConvolution do not.
+  // Samples fade out beyond the edges, with a mask and without. Those of
+  // _contrib_DeformableConvolution do not.
   Value mask = c.has(4) ? c.in(4) : Value();
   if (!c.has(4)) {
     CheckRank(c, 2, 4, 4);

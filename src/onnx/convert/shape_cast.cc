@@ -77,8 +77,8 @@ Value CastTo(const Call& c, int dtype) {
   const Value x = NumbersAt(c, 0);
   if (dtype == kStringType) return x.kind == Value::kStrings ? x : NumbersToStrings(c, x);
   if (x.kind == Value::kStrings) return StringsToNumbers(c, dtype);
-  // A count of more than 65504 elements would become infinite, and the mean that it divides NaN: what is computed in
-  // float32 does without that.
+  // A count of more than 65504 elements would become infinite, and the mean that it divides NaN:
+  // what is computed in float32 does without that.
   if (dtype == kFloat16 && IsInteger(x.dtype()) && c.builder()->widens()) dtype = kFloat32;
   return c.Cast(x, dtype);
 }
