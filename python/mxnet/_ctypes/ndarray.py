@@ -227,6 +227,10 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
         scalar = _scalar(other) if scalar_op and not isinstance(other, NDArrayBase) else None
         if scalar is not None:
             keys, values = ("scalar",), (scalar,)
+            if typed and in_place and isinstance(other, float) and array_op != "_npi_true_divide" and self.dtype.kind in "iu":
+                if not other.is_integer() or abs(other) > 1e15:     # a fraction would be cut off
+                    return self._in_place(array_op, other)
+                other = int(other)
             if typed:
                 keys, values = ("scalar", "is_int"), (scalar, isinstance(other, (numbers.Integral, np.bool_)))
             return invoke(handle_of(scalar_op), (self,), keys, values, out)
