@@ -7,7 +7,7 @@ import numbers
 import numpy as np
 
 from .._arrays import tracing as _tracing
-from .._dtypes import ITEM_BYTES
+from .._dtypes import FLOATS, ITEM_BYTES, number as dtype_number
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, _MXValueError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
@@ -215,6 +215,9 @@ def _meeting(one, other):
     return meeting.value
 
 
+_NO_INTEGERS = FLOATS | {dtype_number("bool")}
+
+
 def _unary(name):
     return lambda self: invoke(handle_of(name), (self,), (), ())
 
@@ -227,7 +230,7 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
         scalar = _scalar(other) if scalar_op and not isinstance(other, NDArrayBase) else None
         if scalar is not None:
             keys, values = ("scalar",), (scalar,)
-            if typed and in_place and isinstance(other, float) and array_op != "_npi_true_divide" and self.dtype.kind in "iu":
+            if typed and in_place and isinstance(other, float) and array_op != "_npi_true_divide" and self._dtype_id not in _NO_INTEGERS:
                 if not other.is_integer() or abs(other) > 1e15:     # a fraction would be cut off
                     return self._in_place(array_op, other)
                 other = int(other)
