@@ -209,7 +209,18 @@ Value Call::Cast(const Value& x, int dtype) const {
   return Op("Cast", {x}, {{"dtype", DTypeName(dtype)}});
 }
 
+Value Call::ReshapeTo(const Value& x, const std::vector<int64_t>& sizes) const {
+  if (ForAnyShape() && !x.known()) return Op("_npi_reshape", {x}, {{"newshape", Text(sizes)}});
+  std::vector<int64_t> dims = sizes;
+  int64_t others = 1;
+  for (const int64_t d : sizes) others *= d < 0 ? 1 : d;
+  for (int64_t& d : dims)
+    if (d < 0) d = others == 0 ? 0 : x.size() / others;
+  return Reshape(x, Shape(dims));
+}
+
 Value Call::Reshape(const Value& x, const Shape& shape) const {
+  if (ForAnyShape() && !x.known()) return Op("_npi_reshape", {x}, {{"newshape", Text(shape)}});
   if (x.shape() == shape) return x;
   if (x.size() != shape.Size()) Refuse("shape " + x.shape().str() + " cannot become " + shape.str());
   if (x.known()) {

@@ -34,7 +34,19 @@
 namespace mxnet {
 namespace onnx {
 
-/* What an ONNX name stands for while a graph is made. */
+namespace detail {
+/* What a converter has looked at of a result whose contents are not known. */
+struct Look {
+  static constexpr int kShape = -1, kEmpty = -2;
+  const Node* node;
+  int axis;  // or one of these
+};
+/* While a Recipe is written. */
+inline thread_local std::vector<Look>* looked_at = nullptr;
+}  // namespace detail
+
+/* What an ONNX name stands for while a graph is made. Converters see shapes by the functions alone,
+ * which a Recipe relies on. */
 struct Value {
   enum Kind : int {
     kNone,      // an optional input that was left out, an optional without element
@@ -53,10 +65,28 @@ struct Value {
   Value() = default;
   explicit Value(NDArray known) : kind(kTensor), type(known.type()), array(std::move(known)) {}
   bool known() const { return kind == kStrings || (kind == kTensor && !array.is_none()); }
-  const Shape& shape() const { return type.shape; }
+  const Shape& shape() const {
+    LookAt(detail::Look::kShape);
+    return type.shape;
+  }
   int ndim() const { return type.shape.ndim(); }
   int dtype() const { return type.dtype; }
-  int64_t size() const { return type.shape.Size(); }
+  int64_t size() const { return shape().Size(); }
+  // The same as shape()[axis] and size() == 0, for what depends on no more.
+  int64_t dim(int axis) const {
+    LookAt(axis);
+    return type.shape[axis];
+  }
+  bool empty() const {
+    LookAt(detail::Look::kEmpty);
+    return type.shape.Size() == 0;
+  }
+
+ private:
+  void LookAt(int what) const {
+    if (__builtin_expect(detail::looked_at != nullptr, 0) && kind == kTensor && array.is_none())
+      detail::looked_at->push_back({entry.node.get(), what});
+  }
 };
 
 /* A value of known strings. */
@@ -126,6 +156,12 @@ class Call {
   /* An attribute without meaning here (consumed_inputs, ...). */
   void Ignore(const char* name) const { asked_.insert(name); }
 
+  /*
+   * Is what is made to serve arrays of other shapes, too (Recipe)? Then a converter had better not
+   * look at shapes: operators infer them, and what does not fit is an error when they run.
+   */
+  static bool ForAnyShape() { return detail::looked_at != nullptr; }
+
   // ---- making things
   /* The first result of an operator of this library on these operands; values of kind kNone at the
    * end are left out. Throws Error(kValue) of inference. */
@@ -139,6 +175,8 @@ class Call {
   // Often needed; each returns `x` itself where nothing is to be done.
   Value Cast(const Value& x, int dtype) const;
   Value Reshape(const Value& x, const Shape& shape) const;
+  /* `sizes`: -1 once, for what the other ones leave. */
+  Value ReshapeTo(const Value& x, const std::vector<int64_t>& sizes) const;
   Value Transpose(const Value& x, const std::vector<int64_t>& axes) const;
   Value BroadcastTo(const Value& x, const Shape& shape) const;
 

@@ -1,6 +1,6 @@
 #include "onnx/once.h"
 
-#include <unordered_set>
+#include <algorithm>
 
 #include "ndarray/stored.h"
 #include "onnx/stage.h"
@@ -15,8 +15,8 @@ bool IsContents(const Value& v) { return v.kind == Value::kStrings || (v.kind ==
 }  // namespace
 
 NodeByNode::NodeByNode(Session* session, const std::vector<const NodeProto*>& nodes, const std::vector<ValueInfo>& results,
-                       const Conversions& converted)
-    : session_(session) {
+                       const Conversions& converted, bool recipes)
+    : session_(session), recipes_(recipes) {
   AddSteps(nodes, converted);
   std::vector<char> read(places_.size(), 0);
   for (const ValueInfo& v : results) {
@@ -37,6 +37,33 @@ NodeByNode::NodeByNode(Session* session, const std::vector<const NodeProto*>& no
         else if (constant->kind == Value::kTensor)
           weights_.push_back(constant->array);
       }
+  }
+  for (const Place& place : places_) constants_.push_back(place.constant);
+  GiveSlots();
+}
+
+/* Few: what lies in the caches is used again. */
+void NodeByNode::GiveSlots() {
+  std::vector<char> made(places_.size(), 0);
+  std::vector<size_t> free;
+  const auto give = [&](size_t place) {
+    if (made[place]) return;
+    made[place] = 1;
+    if (free.empty()) free.push_back(num_slots_++);
+    places_[place].slot = free.back();
+    free.pop_back();
+  };
+  std::vector<char> written(places_.size(), 0);
+  for (const Step& step : steps_)
+    for (const int place : step.out)
+      if (place >= 0) written[static_cast<size_t>(place)] = 1;
+  for (size_t place = 0; place < places_.size(); ++place)
+    if (!written[place] && !places_[place].constant) give(place);  // inputs
+  for (const Step& step : steps_) {
+    for (const int place : step.out)
+      if (place >= 0) give(static_cast<size_t>(place));
+    for (const int place : step.last)
+      if (made[static_cast<size_t>(place)]) free.push_back(places_[static_cast<size_t>(place)].slot);
   }
 }
 
@@ -73,10 +100,11 @@ void NodeByNode::AddSteps(const std::vector<const NodeProto*>& nodes, const Conv
   places_.reserve(2 * nodes.size());
   for (const NodeProto* n : nodes) {
     if (AddKnown(*n, converted.ResultsOf(*n))) continue;
-    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}});
+    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}, nullptr});
     Step& step = steps_.back();
     for (const std::string& name : n->inputs) step.in.push_back(PlaceOf(name));
     for (const std::string& name : n->outputs) step.out.push_back(PlaceOf(name));
+    if (recipes_) step.recipe = RecipeFor(step, converted.InputsOf(*n));
   }
 }
 
@@ -87,61 +115,120 @@ size_t NodeByNode::given_back() const {
   return bytes;
 }
 
-void NodeByNode::Run(Env* env) const {
-  std::unique_ptr<CallStates> states = TakeStates();
-  GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
-  builder.KeepIn(states.get());
-  std::vector<Value> made(places_.size());
-  std::vector<const Value*> at;
-  at.reserve(places_.size());
-  for (const Place& place : places_) at.push_back(place.constant);
-  for (const auto& kv : *env) {
-    const auto place = place_of_.find(kv.first);
-    if (place != place_of_.end()) at[static_cast<size_t>(place->second)] = &kv.second;
-  }
-  for (const Step& step : steps_) {
-    states->BeginNode(static_cast<size_t>(&step - steps_.data()));
-    std::vector<Value> operands;
-    operands.reserve(step.in.size());
-    for (size_t i = 0; i < step.in.size(); ++i)
-      operands.push_back(step.in[i] < 0 ? Value() : OnCPU(*at[static_cast<size_t>(step.in[i])], step.node->inputs[i], &builder));
-    std::vector<Value> results = ResultsOnArrays(*step.node, *step.rule, std::move(operands), &builder);
-    for (size_t i = 0; i < step.out.size() && i < results.size(); ++i) {
-      if (step.out[i] < 0) continue;
-      const auto place = static_cast<size_t>(step.out[i]);
-      made[place] = std::move(results[i]);
-      at[place] = &made[place];
-    }
-    for (const int place : step.last) made[static_cast<size_t>(place)] = Value();
-  }
-  PutResults(at, &made, env);
-  read_again_.fetch_add(states->TakeReadBytes(), std::memory_order_relaxed);
-  std::lock_guard<std::mutex> lock(mutex_);
-  states_.push_back(std::move(states));
+std::unique_ptr<const Recipe> NodeByNode::RecipeFor(const Step& step, const std::vector<Value>* inputs) const {
+  if (!inputs) return nullptr;
+  std::vector<char> constant;
+  for (const int place : step.in) constant.push_back(place >= 0 && places_[static_cast<size_t>(place)].constant);
+  return Recipe::Write(*session_, *step.node, *step.rule, *inputs, constant);
 }
 
-/* A result must not be a view of what a caller gave, of a weight, or of another result. */
-void NodeByNode::PutResults(const std::vector<const Value*>& at, std::vector<Value>* made, Env* env) const {
-  std::unordered_set<const Chunk*> taken;
-  for (const NDArray& a : weights_) taken.insert(a.chunk());
-  for (const auto& given : *env)
-    if (given.second.kind == Value::kTensor) taken.insert(given.second.array.chunk());
+size_t NodeByNode::num_recipes() const {
+  return static_cast<size_t>(std::count_if(steps_.begin(), steps_.end(), [](const Step& s) { return s.recipe != nullptr; }));
+}
+
+void NodeByNode::Run(Env* env) const {
+  std::unique_ptr<Frame> frame = TakeFrame();
+  GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
+  builder.KeepIn(&frame->scratch.states);
+  TakeInputs(*env, &builder, frame.get());
+  for (const Step& step : steps_) {
+    RunStep(step, &builder, frame.get());
+    for (const int place : step.last) *SlotOf(place, frame.get()) = Value();
+  }
+  PutResults(frame.get(), env);
+  read_again_.fetch_add(frame->scratch.states.TakeReadBytes(), std::memory_order_relaxed);
+  std::lock_guard<std::mutex> lock(mutex_);
+  frames_.push_back(std::move(frame));
+}
+
+/* Computed, on the CPU, and in float32 where the caller has float16. */
+void NodeByNode::TakeInputs(const Env& env, GraphBuilder* builder, Frame* frame) const {
+  frame->at = constants_;
+  for (const auto& kv : env) {
+    const auto found = place_of_.find(kv.first);
+    if (found == place_of_.end()) continue;
+    const auto place = static_cast<size_t>(found->second);
+    const Value& v = kv.second;
+    frame->at[place] = &v;
+    if (v.kind != Value::kTensor) continue;
+    if (v.array.ctx() == Context::CPU() && !builder->Widens(v)) {
+      v.array.WaitToRead();
+    } else {
+      Value* const kept = SlotOf(found->second, frame);
+      *kept = OnCPU(v, kv.first, builder);
+      kept->array.WaitToRead();
+      frame->at[place] = kept;
+    }
+  }
+}
+
+/* What the converter makes of what is there. */
+std::vector<Value> NodeByNode::Asked(const Step& step, const Frame& frame, GraphBuilder* builder) const {
+  std::vector<Value> operands;
+  operands.reserve(step.in.size());
+  for (size_t i = 0; i < step.in.size(); ++i)
+    operands.push_back(step.in[i] < 0 ? Value() : OnCPU(*frame.at[static_cast<size_t>(step.in[i])], step.node->inputs[i], builder));
+  std::vector<Value> results = ResultsOnArrays(*step.node, *step.rule, std::move(operands), builder);
+  for (const Value& v : results)
+    if (v.kind == Value::kTensor) v.array.WaitToRead();
+  return results;
+}
+
+void NodeByNode::RunStep(const Step& step, GraphBuilder* builder, Frame* frame) const {
+  frame->scratch.states.BeginNode(static_cast<size_t>(&step - steps_.data()));
+  frame->written.clear();
+  for (const int place : step.out) frame->written.push_back(place < 0 ? nullptr : SlotOf(place, frame));
+  if (!FollowRecipe(step, frame)) {
+    std::vector<Value> results = Asked(step, *frame, builder);
+    for (size_t i = 0; i < frame->written.size() && i < results.size(); ++i)
+      if (frame->written[i]) *frame->written[i] = std::move(results[i]);
+  }
+  for (const int place : step.out)
+    if (place >= 0) frame->at[static_cast<size_t>(place)] = SlotOf(place, frame);
+}
+
+bool NodeByNode::FollowRecipe(const Step& step, Frame* frame) {
+  static const Value nothing;
+  if (!step.recipe) return false;
+  frame->read.clear();
+  for (const int place : step.in) frame->read.push_back(place < 0 ? &nothing : frame->at[static_cast<size_t>(place)]);
+  if (!step.recipe->Fits(frame->read)) return false;
+  try {
+    step.recipe->Follow(frame->read, frame->written, &frame->scratch);
+    return true;
+  } catch (const Error&) {  // the converter says what is wrong
+    return false;
+  }
+}
+
+/* A result must not be a view of what a caller gave, of a weight, or of another result: of what
+ * somebody else holds. */
+void NodeByNode::PutResults(Frame* frame, Env* env) const {
   for (const int result : results_) {
     const auto place = static_cast<size_t>(result);
-    if (!at[place]) continue;  // who reads it says so
-    const bool own = at[place] == &(*made)[place];
-    Value v = own ? std::move((*made)[place]) : *at[place];
-    if (v.kind == Value::kTensor && (!taken.insert(v.array.chunk()).second || !own)) v = Value(v.array.Copy(v.array.ctx()));
+    const Value* const at = frame->at[place];
+    if (!at) continue;  // who reads it says so
+    Value* const kept = SlotOf(result, frame);
+    const bool own = at == kept;
+    Value v = own ? std::move(*kept) : *at;
+    if (own) *kept = Value();
+    if (v.kind == Value::kTensor && v.array.chunk()->refs.load(std::memory_order_acquire) > 1) v = Value(v.array.Copy(v.array.ctx()));
     (*env)[*places_[place].name] = std::move(v);
   }
 }
 
-std::unique_ptr<CallStates> NodeByNode::TakeStates() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (states_.empty()) return std::make_unique<CallStates>();
-  std::unique_ptr<CallStates> states = std::move(states_.back());
-  states_.pop_back();
-  return states;
+std::unique_ptr<NodeByNode::Frame> NodeByNode::TakeFrame() const {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!frames_.empty()) {
+      std::unique_ptr<Frame> frame = std::move(frames_.back());
+      frames_.pop_back();
+      return frame;
+    }
+  }
+  auto frame = std::make_unique<Frame>();
+  frame->made.resize(num_slots_);
+  return frame;
 }
 
 double ElementsOf(const Env& env) {

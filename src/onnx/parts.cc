@@ -237,15 +237,15 @@ std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
   if (!IsQuick(env)) return nullptr;
   if (met_once_ > 0 && root_.nodes.size() >= kFewestNodes && root_.stages.size() == 1)
     return nullptr;  // parts may be better: two plans tell
-  std::shared_ptr<const NodeByNode> once = Once();
+  std::shared_ptr<const NodeByNode> once = Once(met_once_ > 0);
   met_once_ += once != nullptr;
   return once;
 }
 
 /*
  * One of the first calls of a model whose sizes are free runs node by node, too: what a new shape
- * would wait for is there then (tables of the steps, forms of small weights, code in the
- * processor's caches). Null: there is nothing to rehearse, or it was done.
+ * would wait for is there then (tables of the steps and their recipes, forms of small weights, code
+ * in the processor's caches). Null: there is nothing to rehearse, or it was done.
  */
 std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
   if (same_again_ >= kBeforeRehearsal || !grows_ || !IsModel() || root_.stages.empty() || ++same_again_ < kBeforeRehearsal) return nullptr;
@@ -253,10 +253,11 @@ std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
     return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
   };
   if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free) || !IsQuick(env)) return nullptr;
-  if (root_.stages.front()->fastest_ns.load(std::memory_order_relaxed) > kNsOfRehearsed) return nullptr;
   bool draws = false;  // random numbers, which are the caller's
   DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
-  return draws ? nullptr : Once();
+  if (draws) return nullptr;
+  const std::shared_ptr<const NodeByNode> once = Once(true);
+  return root_.stages.front()->fastest_ns.load(std::memory_order_relaxed) > kNsOfRehearsed ? nullptr : once;
 }
 
 void Runner::Rehearse(const NodeByNode& once, Env env) {
@@ -279,10 +280,11 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
   if (once.read_again() > kMostGivenBack) LeaveOnce();
 }
 
-/* REQUIRES: a plan, and a graph that is quick. */
-std::shared_ptr<const NodeByNode> Runner::Once() {
+/* `recipes`: many calls may want them. REQUIRES: a plan, and a graph that is quick. */
+std::shared_ptr<const NodeByNode> Runner::Once(bool recipes) {
   if (never_once_) return nullptr;
-  if (!once_) once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_);
+  if (!once_ || (recipes && !once_->recipes()))
+    once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_, recipes);
   return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
 }
 
@@ -315,7 +317,7 @@ std::shared_ptr<const NodeByNode> Runner::OnceForRound(const std::string& types,
     if (!met_.insert(types).second) return nullptr;
     if (std::any_of(root_.stages.begin(), root_.stages.end(), [&](const auto& s) { return s->types == types; })) return nullptr;
   }
-  return IsQuick(env) ? Once() : nullptr;
+  return IsQuick(env) ? Once(true) : nullptr;
 }
 
 /* Runs a stage and those that follow it. Was its plan not there? */

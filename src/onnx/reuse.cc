@@ -66,6 +66,11 @@ const std::vector<Value>* Conversions::ResultsOf(const NodeProto& node) const {
   return it == made_.end() ? nullptr : &it->second.results;
 }
 
+const std::vector<Value>* Conversions::InputsOf(const NodeProto& node) const {
+  const auto it = made_.find(&node);
+  return it == made_.end() ? nullptr : &it->second.inputs;
+}
+
 void Conversions::Put(const NodeProto& node, std::vector<Value> inputs, std::vector<Value> results, Traces traces) {
   made_[&node] = {std::move(inputs), std::move(results), std::move(traces)};
 }

@@ -26,6 +26,7 @@ class Conversions {
   std::vector<Value> Take(const NodeProto& node, const std::vector<const Value*>& inputs, GraphBuilder* builder) const;
   /* As it was converted last; null when it was not. */
   const std::vector<Value>* ResultsOf(const NodeProto& node) const;
+  const std::vector<Value>* InputsOf(const NodeProto& node) const;
   void Put(const NodeProto& node, std::vector<Value> inputs, std::vector<Value> results, Traces traces);
 
  private:

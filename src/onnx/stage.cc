@@ -527,7 +527,12 @@ static void ExplainPending(const Pending& pending, int depth, std::string* into)
 void Runner::Explain(std::string* into) {
   std::lock_guard<std::mutex> lock(mutex_);
   ExplainPending(root_, 0, into);
-  if (once_) *into += "node by node for shapes that come once\n";
+  if (once_) {
+    *into += "node by node for shapes that come once";
+    if (once_->recipes())
+      *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes";
+    *into += '\n';
+  }
   if (parts_) *into += "in " + std::to_string(parts_->list.size()) + " parts for shapes that come once\n";
 }
 

@@ -144,7 +144,7 @@ class Runner {
   void RunOnce(const NodeByNode& once, Env* env);
   void LeaveOnce();
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
-  std::shared_ptr<const NodeByNode> Once();
+  std::shared_ptr<const NodeByNode> Once(bool recipes);
   /* For a round of a body; null when a plan serves it. */
   std::shared_ptr<const NodeByNode> OnceForRound(const std::string& types, const Env& env);
   /* The model in parts; null when that is not worth it. */

@@ -8,59 +8,46 @@
 
 namespace mxnet {
 namespace onnx {
-namespace {
 
-/* Weights that the kernel asks for. */
-class AskedWeights final : public PlanWeights {
- public:
-  explicit AskedWeights(CallStates* states) : states_(states) {}
-  ~AskedWeights() {
-    for (const Weight& w : weights_)
-      if (w.held) ReleaseStored(w.array->chunk());
-  }
-  /* Where its contents will be. */
-  void Add(const NDArray& array, const void* at) { weights_.push_back({&array, at, false}); }
-  bool empty() const { return weights_.empty(); }
-
-  void Need(const void* weights) override {
-    Weight* const w = Find(weights);
-    if (!w || w->held) return;
-    w->held = HoldStored(w->array->chunk());
-    if (w->held) states_->AddReadBytes(w->array->type().Bytes());
-  }
-  void Done(const void* weights) override {
-    Weight* const w = Find(weights);
-    if (!w || !w->held) return;
-    w->held = false;
-    ReleaseStored(w->array->chunk());
-  }
-  uint64_t Identity(const void* weights) override {
-    const Weight* const w = Find(weights);
-    if (!w) return 0;
-    SetHasForms(*w->array);
-    return ContentsNumber(*w->array);
-  }
-
- private:
-  struct Weight {
-    const NDArray* array;
-    const void* at;
-    bool held;
-  };
-  Weight* Find(const void* at) {
-    for (Weight& w : weights_)
-      if (w.at == at) return &w;
-    return nullptr;
-  }
-  CallStates* const states_;
-  std::vector<Weight> weights_;
-};
-
-bool IsAsked(const Attrs& attrs, size_t input, const NDArray& a) {
-  return a.delayed() && StoredIn(a) != 0 && CoversChunk(a) && AsksFor(attrs, static_cast<int>(input), a.dtype());
+AskedWeights::~AskedWeights() {
+  for (const Weight& w : weights_)
+    if (w.held) ReleaseStored(w.array->chunk());
 }
 
-}  // namespace
+bool AskedWeights::Take(const NDArray& array, TBlob* blob) {
+  if (!array.delayed() || StoredIn(array) == 0 || !CoversChunk(array) || !array.chunk()->handle.dptr) return false;
+  *blob = PendingBlob(array);
+  blob->dptr = array.chunk()->handle.dptr;
+  weights_.push_back({&array, blob->dptr, false});
+  return true;
+}
+
+void AskedWeights::Need(const void* weights) {
+  Weight* const w = Find(weights);
+  if (!w || w->held) return;
+  w->held = HoldStored(w->array->chunk());
+  if (w->held) states_->AddReadBytes(w->array->type().Bytes());
+}
+
+void AskedWeights::Done(const void* weights) {
+  Weight* const w = Find(weights);
+  if (!w || !w->held) return;
+  w->held = false;
+  ReleaseStored(w->array->chunk());
+}
+
+uint64_t AskedWeights::Identity(const void* weights) {
+  const Weight* const w = Find(weights);
+  if (!w) return 0;
+  SetHasForms(*w->array);
+  return ContentsNumber(*w->array);
+}
+
+AskedWeights::Weight* AskedWeights::Find(const void* at) {
+  for (Weight& w : weights_)
+    if (w.at == at) return &w;
+  return nullptr;
+}
 
 bool CallWithWeights(const AttrsPtr& attrs, const std::vector<NDArray>& operands, std::vector<NDArray>* results, CallStates* states) {
   const Op& op = *attrs->op;
@@ -74,13 +61,8 @@ bool CallWithWeights(const AttrsPtr& attrs, const std::vector<NDArray>& operands
     if (a.ctx() != Context::CPU() || a.is_sparse()) return false;
     in.emplace_back(a.shape(), a.dtype());
     versions.push_back(a.version());
-    if (IsAsked(*attrs, i, a)) {
-      from.push_back(PendingBlob(a));
-      from.back().dptr = a.chunk()->handle.dptr;
-      weights.Add(a, from.back().dptr);
-    } else {
-      from.push_back(TBlob());
-    }
+    from.emplace_back();
+    if (AsksFor(*attrs, static_cast<int>(i), a.dtype())) weights.Take(a, &from.back());
   }
   if (weights.empty() || !InferCall(*attrs, InferSwitches::OfThread(true), &in, &out)) return false;
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -30,6 +30,32 @@ class CallStates {
   std::map<std::tuple<size_t, size_t, const Op*>, std::shared_ptr<OpState>> states_;
 };
 
+/* Weights that a kernel asks for. */
+class AskedWeights final : public PlanWeights {
+ public:
+  explicit AskedWeights(CallStates* states) : states_(states) {}
+  ~AskedWeights();
+  AskedWeights(const AskedWeights&) = delete;
+  AskedWeights& operator=(const AskedWeights&) = delete;
+  /* Says where the contents of an array will be that lies in the file; false: another. */
+  bool Take(const NDArray& array, TBlob* blob);
+  bool empty() const { return weights_.empty(); }
+
+  void Need(const void* weights) override;
+  void Done(const void* weights) override;
+  uint64_t Identity(const void* weights) override;
+
+ private:
+  struct Weight {
+    const NDArray* array;
+    const void* at;  // where its contents will be
+    bool held;
+  };
+  Weight* Find(const void* at);
+  CallStates* const states_;
+  std::vector<Weight> weights_;
+};
+
 /*
  * Runs it as in a plan: it reads weights in the form that a plan's kernel has made of them, where
  * there is one, and the weights themselves stay in the file. False, and nothing is done, for an

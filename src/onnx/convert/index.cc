@@ -22,13 +22,14 @@ void GatherNumbers(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1);
   const int axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
   CheckIndices(c, indices);
-  const int64_t size = x.shape()[axis];
+  const bool take = !x.empty() && !indices.empty() && (!indices.known() || c.ForAnyShape());
+  if (take && !indices.known()) return c.Out(c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}}));
+  const Value places = NotNegative(c, indices, x.dim(axis));
+  if (take) return c.Out(c.Op("take", {x, places}, {{"axis", Text(axis)}, {"mode", "clip"}}));
   std::vector<int64_t> dims(x.shape().begin(), x.shape().begin() + axis);
   dims.insert(dims.end(), indices.shape().begin(), indices.shape().end());
   dims.insert(dims.end(), x.shape().begin() + axis + 1, x.shape().end());
   if (Shape(dims).Size() == 0) return c.Out(c.Filled(Shape(dims), x.dtype(), 0));
-  if (!indices.known()) return c.Out(c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}}));
-  const Value places = NotNegative(c, indices, size);
   if (places.size() == 1) {
     const int64_t at = IntegersOf(places)[0];
     return c.Out(c.Reshape(SliceAxis(c, x, axis, at, at + 1), Shape(dims)));

@@ -104,7 +104,7 @@ SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
 /* Are operands of the kinds that operators on integers take? */
 bool AreIntegers(const LayerForm& f) {
   const Value& w = f.w.numbers;
-  if (!IsBytes(f.x.numbers) || !IsBytes(w) || !w.known() || w.ndim() < 2 || w.size() == 0 || f.x.numbers.size() == 0 || !OneStep(f.x))
+  if (!IsBytes(f.x.numbers) || !IsBytes(w) || !w.known() || w.ndim() < 2 || w.size() == 0 || f.x.numbers.empty() || !OneStep(f.x))
     return false;
   const int64_t filters = w.shape()[0];
   const auto each = [&](const Value& v) { return v.kind == Value::kNone || v.size() == 1 || (v.ndim() == 1 && v.size() == filters); };
@@ -324,7 +324,7 @@ WideOperands Widen(const Call& c, const LayerForm& f, int64_t axis) {
     const Value numbers = c.Cast(q.numbers, kFloat32);
     return zero.kind == Value::kNone ? numbers : Sub(c, numbers, c.Cast(zero, kFloat32));
   };
-  const auto spread = [&](const Value& v) { return SpreadAlong(c, v, f.w.numbers.shape(), axis, 0); };
+  const auto spread = [&](const Value& v) { return SpreadAlong(c, v, f.w.numbers, axis, 0); };
   return {wide(f.x, One(c, f.x.scale), One(c, f.x.zero)), wide(f.w, f.x.given() ? spread(f.w.scale) : Value(), spread(f.w.zero))};
 }
 
@@ -355,7 +355,7 @@ Value OwnLayer(const Call& c, const LayerForm& f, LayerForm* own, const std::fun
   own->more = Value(), own->low = LayerForm().low, own->high = LayerForm().high;
   const Value alone = layer();
   if (alone.kind == Value::kNone) return alone;
-  if (f.more.dtype() == kFloat32 && alone.shape() == f.more.shape()) {
+  if (!c.ForAnyShape() && f.more.dtype() == kFloat32 && alone.shape() == f.more.shape()) {
     own->more = f.more, own->low = f.low, own->high = f.high;
     return layer();
   }
@@ -403,7 +403,7 @@ void ConvertIntegerDense(Call& c) {
     const bool scalar_bias = bias.kind != Value::kNone && bias.size() == 1 && bias.ndim() <= x.ndim();
     const bool fits = bias.kind == Value::kNone || scalar_bias || IsBias(bias, n, x.ndim() - 1, x.ndim());
     if (fits && AlongFilters(w.scale, axis, filter_axis) && AlongFilters(w.zero, axis, filter_axis) &&
-        x.shape()[x.ndim() - 1] == w.numbers.shape()[1 - filter_axis]) {
+        x.dim(x.ndim() - 1) == w.numbers.shape()[1 - filter_axis]) {
       LayerForm filters_first = f;
       if (!transposed) filters_first.w.numbers = c.Transpose(w.numbers, {1, 0});
       filters_first.bias = scalar_bias && n != 1 ? c.BroadcastTo(c.Reshape(bias, Shape{1}), Shape{n}) : bias;

@@ -24,7 +24,8 @@ bool SameBatch(const Shape& a, const Shape& b) {
 void CheckProduct(const Call& c, const Value& a, const Value& b) {
   SameDTypes(c, {a, b});
   const bool vectors = a.ndim() >= 1 && b.ndim() >= 1;
-  const int64_t left = vectors ? a.shape()[a.ndim() - 1] : -1, right = vectors ? b.shape()[std::max(b.ndim() - 2, 0)] : -2;
+  if (vectors && c.ForAnyShape()) return;  // the operator says so
+  const int64_t left = vectors ? a.dim(a.ndim() - 1) : -1, right = vectors ? b.dim(std::max(b.ndim() - 2, 0)) : -2;
   if (left != right)
     c.Refuse("shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: the last size of A is the last but one of B");
 }
@@ -32,9 +33,10 @@ void CheckProduct(const Call& c, const Value& a, const Value& b) {
 void MatMul(Call& c) {
   const Value &a = c.in(0), &b = c.in(1);
   CheckProduct(c, a, b);
-  if (!IsFloating(a.dtype()) || a.size() == 0 || b.size() == 0) return c.Out(c.Op("_npi_matmul", {a, b}));
+  if (!IsFloating(a.dtype()) || a.empty() || b.empty()) return c.Out(c.Op("_npi_matmul", {a, b}));
   if (b.ndim() == 2 && a.ndim() >= 2 && c.IsWeight(1) && !c.IsWeight(0)) return c.Out(Dense(c, a, c.Transpose(b, {1, 0})));
   if (a.ndim() == 2 && b.ndim() == 2) return c.Out(c.Op("dot", {a, b}));
+  if (c.ForAnyShape()) return c.Out(c.Op("_npi_matmul", {a, b}));
   if (SameBatch(a.shape(), b.shape())) return c.Out(c.Op("batch_dot", {a, b}));
   if (a.ndim() > 2 && b.ndim() == 2) {  // one matrix for all: rows of the first are one dimension
     std::vector<int64_t> dims = DimsOf(a.shape());
@@ -64,19 +66,22 @@ void Gemm(Call& c) {
   Value a = c.in(0), b = c.in(1);
   if (a.ndim() != 2 || b.ndim() != 2)
     c.Refuse("A and B have shapes " + a.shape().str() + " and " + b.shape().str() + "; accepted: two dimensions each");
-  const int64_t m = a.shape()[ta ? 1 : 0], k = a.shape()[ta ? 0 : 1], n = b.shape()[tb ? 0 : 1];
-  if (b.shape()[tb ? 1 : 0] != k)
+  const int64_t k = a.dim(ta ? 0 : 1), n = b.dim(tb ? 0 : 1);
+  if (b.dim(tb ? 1 : 0) != k)
     c.Refuse("A has shape " + a.shape().str() + " and B " + b.shape().str() + ", with transA=" + Text(ta) + " and transB=" + Text(tb));
   SameDTypes(c, {a, b});
   Value bias;
   if (c.has(2) && beta != 0) {
     SameDTypes(c, {a, c.in(2)});
     bias = Scaled(c, c.in(2), beta);
-    if (BroadcastOf(c, bias.shape(), Shape{m, n}) != Shape{m, n})
-      c.Refuse("C has shape " + bias.shape().str() + "; accepted: what broadcasts to " + Shape{m, n}.str());
+    if (!IsBias(bias, n)) {
+      const Shape whole{a.dim(ta ? 1 : 0), n};
+      if (BroadcastOf(c, bias.shape(), whole) != whole)
+        c.Refuse("C has shape " + bias.shape().str() + "; accepted: what broadcasts to " + whole.str());
+    }
   }
   const bool floats = IsFloating(a.dtype());
-  if (floats && (b.known() || tb) && m * k * n != 0) {
+  if (floats && (b.known() || tb) && !a.empty() && !b.empty()) {
     const Value weight = Scaled(c, tb ? b : c.Transpose(b, {1, 0}), b.known() ? alpha : 1);
     const Value left = ta ? c.Transpose(a, {1, 0}) : a;
     const bool inside = bias.kind != Value::kNone && IsBias(bias, n) && (b.known() || alpha == 1);

@@ -15,17 +15,19 @@ Value WithScale(const Call& c, const Value& x, const Value& scale, const Value& 
 }
 
 Value NormRows(const Call& c, const Value& x, int axis, double epsilon, const Value& scale, const Value& bias) {
-  const Shape& s = x.shape();
-  const int64_t size = s.Prod(axis, s.ndim());
+  int64_t size = 1;
+  for (int i = axis; i < x.ndim(); ++i) size *= x.dim(i);
   const auto fits = [&](const Value& v) {
-    return v.kind == Value::kNone || (v.size() == size && v.dtype() == x.dtype() && v.ndim() <= s.ndim() - axis);
+    return v.kind == Value::kNone || (v.size() == size && v.dtype() == x.dtype() && v.ndim() <= x.ndim() - axis);
   };
   const bool inside = fits(scale) && fits(bias);
-  const Value rows = axis == s.ndim() - 1 ? x : c.Reshape(x, Shape{s.Prod(0, axis), size});
+  const bool last = axis == x.ndim() - 1;
+  const Value rows = last ? x : c.ReshapeTo(x, {-1, size});
   const auto flat = [&](const Value& v, double otherwise) {
     return inside && v.kind != Value::kNone ? c.Reshape(v, Shape{size}) : c.Filled(Shape{size}, x.dtype(), otherwise);
   };
-  const Value y = c.Reshape(c.Op("LayerNorm", {rows, flat(scale, 1), flat(bias, 0)}, {{"axis", "-1"}, {"eps", Text(epsilon)}}), s);
+  Value y = c.Op("LayerNorm", {rows, flat(scale, 1), flat(bias, 0)}, {{"axis", "-1"}, {"eps", Text(epsilon)}});
+  if (!last) y = c.Reshape(y, x.shape());
   return inside ? y : WithScale(c, y, scale, bias);
 }
 

@@ -74,7 +74,7 @@ Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t 
 Value Join(const Call& c, const std::vector<Value>& values, int axis) {
   std::vector<Value> full;
   for (const Value& v : values)
-    if (v.shape()[axis] != 0) full.push_back(v);
+    if (c.ForAnyShape() ? !v.empty() : v.shape()[axis] != 0) full.push_back(v);
   if (full.empty()) return values[0];
   if (full.size() == 1) return full[0];
   return c.Op("Concat", full, {{"num_args", Text(static_cast<int64_t>(full.size()))}, {"dim", Text(axis)}});
@@ -82,7 +82,7 @@ Value Join(const Call& c, const std::vector<Value>& values, int axis) {
 
 Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias) {
   return c.Op("FullyConnected", {x, weight, bias},
-              {{"num_hidden", Text(weight.shape()[0])}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});
+              {{"num_hidden", Text(weight.dim(0))}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});
 }
 
 Value NotNegative(const Call& c, const Value& indices, int64_t size) {

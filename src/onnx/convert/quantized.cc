@@ -74,18 +74,19 @@ std::vector<uint8_t> BytesOf(const NDArray& a) {
 
 Value OptionalInput(const Call& c, int i) { return c.has(i) ? c.in(i) : Value(); }
 
-Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block) {
+Value SpreadAlong(const Call& c, const Value& x, const Value& data, int64_t axis, int64_t block) {
   if (x.kind == Value::kNone) return x;
   if (x.size() == 1 && block == 0) return c.Reshape(x, Shape(0));
   const int at = c.Axis(axis, data.ndim());
   if (block == 0) {
-    if (x.ndim() != 1 || x.size() != data[at])
-      c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for axis " + Text(at) + " of data of shape " + Text(data));
+    if (x.ndim() != 1 || x.size() != data.dim(at))
+      c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for axis " + Text(at) + " of data of shape " + Text(data.shape()));
     return AlongAxis(c, x, at, data.ndim());
   }
-  if (block < 1 || x.ndim() != data.ndim() || (x.shape()[at] - 1) * block >= data[at] || x.shape()[at] * block < data[at])
-    c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for data of shape " + Text(data) + " in blocks of " + Text(block));
-  return SliceAxis(c, c.Op("repeat", {x}, {{"repeats", Text(block)}, {"axis", Text(at)}}), at, 0, data[at]);
+  if (block < 1 || x.ndim() != data.ndim() || (x.shape()[at] - 1) * block >= data.dim(at) || x.shape()[at] * block < data.dim(at))
+    c.Refuse("a scale or zero point has shape " + Text(x.shape()) + " for data of shape " + Text(data.shape()) + " in blocks of " +
+             Text(block));
+  return SliceAxis(c, c.Op("repeat", {x}, {{"repeats", Text(block)}, {"axis", Text(at)}}), at, 0, data.dim(at));
 }
 
 namespace {
@@ -166,7 +167,7 @@ Value IntConvolution(const Call& c, const Value& x, const Value& x_zero, const V
 
 DynamicResult DynamicQuantized(const Call& c, const Value& x) {
   DynamicResult r;
-  if (x.dtype() == kFloat32 && x.size() > 0) {
+  if (x.dtype() == kFloat32 && !x.empty()) {
     const std::vector<Value> made = c.Ops("_integer_quantize_dynamic", {x});
     return {made[0], c.Reshape(made[1], Shape(0)), c.Reshape(made[2], Shape(0))};
   }
@@ -197,8 +198,8 @@ void ConvertQuantize(Call& c) {
   const int64_t named = c.Attr("output_dtype", int64_t{0}), precision = c.Attr("precision", int64_t{0});
   const SmallType* small = c.has(2) ? c.small(2) : SmallTypeOf(named);
   const int dtype = c.has(2) ? c.in(2).dtype() : small ? small->dtype : named ? c.DTypeAttr("output_dtype", kUint8) : kUint8;
-  const Value scale = SpreadAlong(c, NumbersAt(c, 1), x.shape(), axis, block),
-              zero = c.has(2) ? SpreadAlong(c, NumbersAt(c, 2), x.shape(), axis, block) : Value();
+  const Value scale = SpreadAlong(c, NumbersAt(c, 1), x, axis, block),
+              zero = c.has(2) ? SpreadAlong(c, NumbersAt(c, 2), x, axis, block) : Value();
   Value data = x, by = scale;
   if (!IsFloating(data.dtype())) data = c.Cast(data, by.dtype());
   if (precision) {
@@ -215,7 +216,7 @@ void ConvertDequantize(Call& c) {
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
   const int64_t named = c.Attr("output_dtype", int64_t{0});
   const Value zero = c.has(2) ? NumbersAt(c, 2) : Value();
-  const Value y = Dequantized(c, x, SpreadAlong(c, NumbersAt(c, 1), x.shape(), axis, block), SpreadAlong(c, zero, x.shape(), axis, block));
+  const Value y = Dequantized(c, x, SpreadAlong(c, NumbersAt(c, 1), x, axis, block), SpreadAlong(c, zero, x, axis, block));
   c.Out(named ? c.Cast(y, c.DTypeAttr("output_dtype", kFloat32)) : y);
 }
 

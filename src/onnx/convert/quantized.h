@@ -10,7 +10,7 @@ namespace onnx {
 
 /* Of a scale or zero point: one that broadcasts over data of this shape. One number, one for each
  * entry of `axis`, or one for each block of `block` entries of it. */
-Value SpreadAlong(const Call& c, const Value& x, const Shape& data, int64_t axis, int64_t block);
+Value SpreadAlong(const Call& c, const Value& x, const Value& data, int64_t axis, int64_t block);
 /* The nearest numbers of `dtype` to x / scale + zero, ties to even ones. scale and zero broadcast;
  * zero may be none. `small`: integers of fewer bits in that dtype. */
 Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& zero, int dtype, const SmallType* small = nullptr);

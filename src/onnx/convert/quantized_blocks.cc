@@ -228,8 +228,8 @@ void ConvertGatherBlockQuantized(Call& c) {  // data, indices, scales, zero poin
   } else if (!c.small(0) && data.dtype() == kUint8) {
     zero = c.Filled(Shape(x.ndim(), 1), kUint8, static_cast<double>(int64_t{1} << (bits - 1)));
   }
-  const Value scale = SpreadAlong(c, Taken(c, scales, indices, axis), x.shape(), at, block);
-  c.Out(Dequantized(c, x, scale, c.has(3) ? SpreadAlong(c, zero, x.shape(), at, block) : zero));
+  const Value scale = SpreadAlong(c, Taken(c, scales, indices, axis), x, at, block);
+  c.Out(Dequantized(c, x, scale, c.has(3) ? SpreadAlong(c, zero, x, at, block) : zero));
 }
 
 }  // namespace onnx

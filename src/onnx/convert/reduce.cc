@@ -144,10 +144,10 @@ void Arg(Call& c) {
   const int axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
   const bool keepdims = c.Attr("keepdims", static_cast<int64_t>(1)) != 0;
   const bool last = c.Attr("select_last_index", static_cast<int64_t>(0)) != 0;
-  if (x.shape()[axis] == 0) c.Refuse("axis " + Text(axis) + " of " + x.shape().str() + " is empty; accepted: at least one entry");
+  if (x.dim(axis) == 0) c.Refuse("axis " + Text(axis) + " of " + x.shape().str() + " is empty; accepted: at least one entry");
   const Value from = last ? c.Op("_npi_flip", {x}, {{"axis", Text(std::vector<int64_t>{axis})}}) : x;
   const Value index = c.Op(c.argument, {from}, {{"axis", Text(axis)}, {"keepdims", Text(keepdims)}});
-  c.Out(last ? WithNumber(c, "_npi_rsubtract_scalar", index, static_cast<double>(x.shape()[axis] - 1)) : index);
+  c.Out(last ? WithNumber(c, "_npi_rsubtract_scalar", index, static_cast<double>(x.dim(axis) - 1)) : index);
 }
 
 }  // namespace

@@ -24,15 +24,16 @@ Value Reshaped(const Call& c, const Value& v, const Shape& shape) {
 void Identity(Call& c) { c.Out(c.num_inputs() == 0 ? Value() : c.inputs()[0]); }
 
 void ShapeOf(Call& c) {
-  const Shape& shape = c.in(0).shape();
-  const int64_t rank = shape.ndim();
+  const int64_t rank = c.in(0).ndim();
   int64_t begin = c.Attr("start", static_cast<int64_t>(0)), end = c.Attr("end", rank);
   if (begin < 0) begin += rank;
   if (end < 0) end += rank;
   begin = std::max<int64_t>(0, std::min(begin, rank));
   end = std::max<int64_t>(0, std::min(end, rank));
+  if (c.ForAnyShape() && c.in(0).kind == Value::kTensor && begin == 0 && end == rank && rank > 0)
+    return c.Out(c.Op("shape_array", {c.in(0)}));
   std::vector<int64_t> dims;
-  for (int64_t i = begin; i < end; ++i) dims.push_back(shape[static_cast<int>(i)]);
+  for (int64_t i = begin; i < end; ++i) dims.push_back(c.in(0).shape()[static_cast<int>(i)]);
   c.Out(c.IntTensor(dims));
 }
 
@@ -74,12 +75,20 @@ void Reshape(Call& c) {
   const std::vector<int64_t> wanted = c.has(1) ? c.Ints(1) : c.Attr("shape", std::vector<int64_t>());
   const bool zero_is_size = c.Attr("allowzero", static_cast<int64_t>(0)) != 0;
   c.Ignore("consumed_inputs");
+  const auto code = [&](int64_t d) { return d > 0 || d == -1; };
+  if (c.ForAnyShape() && c.in(0).kind == Value::kTensor && std::all_of(wanted.begin(), wanted.end(), code))
+    return c.Out(c.ReshapeTo(c.in(0), wanted));
   c.Out(Reshaped(c, c.in(0), Resolved(c, c.in(0).shape(), wanted, zero_is_size)));
 }
 
 void Flatten(Call& c) {
-  const Shape& shape = c.in(0).shape();
   const int64_t given = c.Attr("axis", static_cast<int64_t>(1));
+  if (c.ForAnyShape() && c.in(0).kind == Value::kTensor && given == 1 && c.in(0).ndim() > 1) {
+    int64_t row = 1;
+    for (int i = 1; i < c.in(0).ndim(); ++i) row *= c.in(0).dim(i);
+    return c.Out(c.ReshapeTo(c.in(0), {-1, row}));
+  }
+  const Shape& shape = c.in(0).shape();
   const int64_t axis = given < 0 ? given + shape.ndim() : given;
   if (axis < 0 || axis > shape.ndim()) c.Refuse("axis=" + Text(given) + "; accepted: " + Text(-shape.ndim()) + " to " + Text(shape.ndim()));
   const int at = static_cast<int>(axis);
@@ -101,10 +110,16 @@ void Squeeze(Call& c) {
 }
 
 void Unsqueeze(Call& c) {
-  const Shape& shape = c.in(0).shape();
   std::vector<int64_t> axes = c.has(1) ? c.Ints(1) : c.Attr("axes", std::vector<int64_t>());
-  const int rank = shape.ndim() + static_cast<int>(axes.size());
+  const int rank = c.in(0).ndim() + static_cast<int>(axes.size());
   axes = c.Axes(std::move(axes), rank);
+  if (c.ForAnyShape() && c.in(0).kind == Value::kTensor) {
+    std::sort(axes.begin(), axes.end());
+    Value v = c.in(0);
+    for (const int64_t axis : axes) v = c.Op("expand_dims", {v}, {{"axis", Text(axis)}});
+    return c.Out(v);
+  }
+  const Shape& shape = c.in(0).shape();
   std::vector<int64_t> dims;
   int next = 0;
   for (int i = 0; i < rank; ++i) {

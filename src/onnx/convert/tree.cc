@@ -51,7 +51,7 @@ void GiveLabels(Call& c, const Labels& labels, const Value& places) {
 Value Features(const Call& c, int input) {
   CheckRank(c, input, 1, 32);
   const Value x = c.in(input).dtype() == kFloat64 ? c.in(input) : c.Cast(c.in(input), kFloat32);
-  if (x.ndim() == 1) return c.Reshape(x, Shape{1, x.size()});
+  if (x.ndim() == 1) return c.ReshapeTo(x, {1, -1});
   return x.ndim() == 2 ? x : c.Reshape(x, Shape{x.shape()[0], x.shape().Prod(1, x.ndim())});
 }
 
@@ -62,7 +62,7 @@ Value FloatsOf(const Call& c, const std::vector<float>& numbers, const Shape& sh
 }
 
 Value Linear(const Call& c, const Value& x, const std::vector<float>& coefficients, const std::vector<float>& intercepts, int64_t rows) {
-  const int64_t features = x.shape()[1];
+  const int64_t features = x.dim(1);
   if (rows < 1 || static_cast<int64_t>(coefficients.size()) != rows * features ||
       (!intercepts.empty() && static_cast<int64_t>(intercepts.size()) != rows))
     c.Refuse("there are " + Text(static_cast<int64_t>(coefficients.size())) + " coefficients and " +
@@ -78,17 +78,18 @@ void ConvertLinearClassifier(Call& c) {
   const Value x = Features(c, 0);
   const std::vector<float> coefficients = c.Attr("coefficients", std::vector<float>{}),
                            intercepts = c.Attr("intercepts", std::vector<float>{});
-  const int64_t rows = x.shape()[1] ? static_cast<int64_t>(coefficients.size()) / x.shape()[1] : 0;
+  const int64_t rows = x.dim(1) ? static_cast<int64_t>(coefficients.size()) / x.dim(1) : 0;
   Value scores = Linear(c, x, coefficients, intercepts, rows);
-  if (rows == 1 && labels.size() == 2) scores = Concat(c, {MulNumber(c, scores, -1), scores}, 1);
+  const bool both = rows == 1 && labels.size() == 2;
+  if (both) scores = Concat(c, {MulNumber(c, scores, -1), scores}, 1);
   const Value shown = Transformed(c, scores, post);
-  if (scores.shape()[1] > 1) {
-    if (labels.size() > 0 && labels.size() != scores.shape()[1])
-      c.Refuse("there are " + Text(labels.size()) + " labels for " + Text(scores.shape()[1]) + " scores");
+  if (rows > 1 || both) {
+    if (labels.size() > 0 && labels.size() != rows && !both)
+      c.Refuse("there are " + Text(labels.size()) + " labels for " + Text(rows) + " scores");
     GiveLabels(c, labels, c.Op("_npi_argmax", {scores}, {{"axis", "1"}}));
   } else {
     if (!labels.strings.empty()) c.Refuse("one score with labels that are strings; accepted are two labels");
-    const Value yes = c.Reshape(BinaryNumber(c, "greater_equal", shown, post == Post::kNone ? 0 : 0.5), Shape{x.shape()[0]});
+    const Value yes = c.ReshapeTo(BinaryNumber(c, "greater_equal", shown, post == Post::kNone ? 0 : 0.5), {-1});
     c.Out(0, MulNumber(c, c.Cast(yes, kInt64), labels.ints.empty() ? 1 : static_cast<double>(labels.ints[0])));
   }
   c.Out(1, c.Cast(shown, kFloat32));
@@ -133,8 +134,8 @@ void ConvertBinarizer(Call& c) { c.Out(c.Cast(BinaryNumber(c, "greater", c.in(0)
 void TakeColumns(Call& c) {
   const Value& x = c.in(0);
   CheckRank(c, 0, 1, 32);
-  const Value y = c.Op("take", {x, c.Reshape(c.in(1), Shape{c.in(1).size()})}, {{"axis", Text(x.ndim() - 1)}, {"mode", "clip"}});
-  c.Out(x.ndim() == 1 ? c.Reshape(y, Shape{1, y.size()}) : y);
+  const Value y = c.Op("take", {x, c.ReshapeTo(c.in(1), {-1})}, {{"axis", Text(x.ndim() - 1)}, {"mode", "clip"}});
+  c.Out(x.ndim() == 1 ? c.ReshapeTo(y, {1, -1}) : y);
 }
 
 void ConvertArrayFeatureExtractor(Call& c) {

@@ -133,7 +133,7 @@ std::shared_ptr<const Packed> Once(const Call& c, int dtype, const std::vector<s
 
 /* (examples, targets) */
 Value Scores(const Call& c, const Packed& p, const Value& x) {
-  if (p.most_feature >= x.shape()[1]) c.Refuse("feature " + Text(p.most_feature) + " of data of shape " + Text(x.shape()));
+  if (p.most_feature >= x.dim(1)) c.Refuse("feature " + Text(p.most_feature) + " of data of shape " + Text(x.shape()));
   Value scores = c.Op("_contrib_tree_ensemble", {x, p.nodes, p.values, p.roots, p.weights},
                       {{"depth", Text(p.depth)},
                        {"comparison", Text(p.comparison)},
@@ -271,7 +271,7 @@ void ConvertTreeClassifier(Call& c) {
   });
   if (packed->one_score) {
     const Value score = Scores(c, *packed, x);
-    const Value yes = c.Reshape(BinaryNumber(c, "greater", score, packed->positive ? 0.5 : 0), Shape{x.shape()[0]});
+    const Value yes = c.ReshapeTo(BinaryNumber(c, "greater", score, packed->positive ? 0.5 : 0), {-1});
     GiveLabels(c, labels, c.Cast(yes, kInt64));
     return c.Out(1, c.Cast(BothClasses(c, score, packed->positive, post), kFloat32));
   }

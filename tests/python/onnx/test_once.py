@@ -1,5 +1,6 @@
 """Shapes that come once, in small models: nodes run one by one, and give what a plan gives."""
 
+import re
 import threading
 
 import mxnet as mx
@@ -110,6 +111,64 @@ def test_rehearsed_while_shapes_stay(proto):
     for n in (4, 3, 5):
         check(model, reference, inputs_of(n))
     assert model.explain().count("plan of") == 1
+
+
+def test_recipes_serve_other_batches(proto):
+    """What converters made of a batch of 3 serves others; only the Reshape to a computed shape is
+    converted anew."""
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for seed in range(6):
+        check(model, reference, inputs_of(3, seed))
+    served, steps = re.search(r"(\d+) of (\d+) by recipes", model.explain()).groups()
+    assert served == steps == "12"
+    for n in (4, 1, 9, 2, 30):
+        for value in check(model, reference, inputs_of(n, seed=n)).values():
+            value[:] = 7
+    assert model.explain().count("plan of") == 1
+
+
+def test_recipes_of_converters_that_look_at_shapes():
+    """Squeeze and Split look at sizes, Shape gives them, Expand and Slice read them, and where they
+    are 1 sums broadcast."""
+    nodes = [
+        node("Shape", ["x"], ["sizes"]),
+        node("Squeeze", ["x"], ["squeezed"]),
+        node("Shape", ["squeezed"], ["rest"]),
+        node("Expand", ["one", "sizes"], ["ones"]),
+        node("Slice", ["x", "from", "sizes"], ["tail"]),
+        node("Size", ["x"], ["count"]),
+        node("Concat", ["x", "y"], ["joined"], axis=1),
+        node("Split", ["joined"], ["left", "right"], axis=1, num_outputs=2),
+        node("Add", ["x", "y"], ["sum"]),
+        node("Flatten", ["x"], ["flat"]),
+        node("MatMul", ["x", "t"], ["product"]),
+        node("Transpose", ["y"], ["t"], perm=[0, 2, 1]),
+    ]
+    nodes[-1], nodes[-2] = nodes[-2], nodes[-1]
+    names = [name for n in nodes for name in n.output if name not in ("t", "joined")]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, ["n", "m", "k"]), info("y", TensorProto.FLOAT, ["n", "p", "k"])],
+                     [info(n, TensorProto.INT64 if n in ("sizes", "rest", "count") else TensorProto.FLOAT, None) for n in names],
+                     {"one": np.ones(1, "float32"), "from": np.array([1, 1, 0])})
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    rng = np.random.default_rng(0)
+
+    def compare(n, m, p, k):
+        check(model, reference, {"x": rng.standard_normal((n, m, k)).astype("float32"),
+                                 "y": rng.standard_normal((n, p, k)).astype("float32")})
+    for _ in range(6):
+        compare(3, 4, 4, 2)
+    assert "by recipes" in model.explain()
+    for shape in [(5, 4, 4, 2), (3, 1, 4, 2), (1, 4, 4, 2), (3, 4, 1, 2), (3, 4, 4, 1), (1, 1, 1, 1), (2, 6, 1, 7)]:
+        compare(*shape)
+        compare(*shape)
+
+
+def test_first_new_shape_waits_for_no_recipes(proto):
+    """They are written while shapes stay, or when a second one comes."""
+    model = mx.onnx.load(proto.SerializeToString())
+    for n, recipes in ((3, False), (4, False), (5, True)):
+        model.run(inputs_of(n))
+        assert ("by recipes" in model.explain()) == recipes
 
 
 def test_random_numbers_are_not_drawn_for_a_rehearsal():
