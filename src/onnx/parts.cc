@@ -18,6 +18,7 @@ constexpr size_t kNodesOfPart = 4;         // on average, at least
 constexpr size_t kRecentCalls = 4;         // a shape among so many, or a quarter of the plans that are kept, gets a plan of the whole model
 constexpr size_t kMostShared = 64;         // programs of parts, by what they compute
 constexpr size_t kMostOfQuick = 2048;      // nodes of a graph that may run node by node,
+constexpr size_t kMostOfCut = 8;           // of a model whose stages are plans, and nodes that run on arrays anyway,
 constexpr size_t kMostPreparing = 256;     // and of one whose kernels prepare for each shape (PreparesForShape)
 constexpr double kNsOfPlan = 300000;       // about what a new plan costs,
 constexpr double kNsOfPlanNode = 8000;     // and each node of it,
@@ -193,7 +194,8 @@ void Runner::InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, co
 bool Runner::IsQuick(const Env& env) const {
   const Stage& made = *root_.stages.front();
   if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32) return false;
-  if (IsModel() && (!made.op || made.rest || !made.host.empty())) return false;
+  const bool cut = !made.op || made.rest || !made.host.empty();
+  if (IsModel() && cut && root_.nodes.size() > kMostOfCut) return false;
   const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   double ns = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/threads/borrowed_team.h"
@@ -296,7 +297,7 @@ void Recipe::Run(const OpCall& call, NDArray* results, Scratch* s) const {
   for (size_t i = 0; i < call.in.size(); ++i) {
     const NDArray& a = At(call.in[i], *s);
     s->in.emplace_back();
-    if (!(call.asks >> i & 1) || !weights.Take(a, &s->in.back())) s->in.back() = a.blob();
+    if (i >= 32 || !(call.asks >> i & 1) || !weights.Take(a, &s->in.back())) s->in.back() = a.blob();
     elements += s->in.back().Size();
   }
   for (size_t o = 0; o < num_results; ++o) {
@@ -305,9 +306,11 @@ void Recipe::Run(const OpCall& call, NDArray* results, Scratch* s) const {
     elements += s->out.back().Size();
   }
   const bool asks = !weights.empty();
-  if (!asks && elements > (attrs.op->flops ? kSurelyShort : kShortPasses) && CostOf(attrs, s->in, s->out).NsInCache() > kNsOfShort)
-    return Push(call, results, *s);
-  const BorrowedTeam team;
+  const int64_t surely = attrs.op->flops ? kSurelyShort : kShortPasses;
+  const bool is_short = elements <= surely || CostOf(attrs, s->in, s->out).NsInCache() <= kNsOfShort;
+  if (!is_short && !asks) return Push(call, results, *s);
+  std::optional<BorrowedTeam> team;  // a long one has its own, since the engine has no call for it
+  if (is_short) team.emplace();
   if (asks) {
     s->versions.clear();
     for (const int place : call.in) s->versions.push_back(At(place, *s).version());

@@ -163,6 +163,20 @@ def test_recipes_of_converters_that_look_at_shapes():
         compare(*shape)
 
 
+@pytest.mark.parametrize("more", [0, 8])
+def test_short_models_that_contents_cut(more):
+    """Places of what is not 0: the graph is cut behind them. A long one gets plans of its parts."""
+    nodes = [node("Relu", ["x"], ["r0"])]
+    nodes += [node("Relu", [f"r{i}"], [f"r{i + 1}"]) for i in range(more)]
+    nodes += [node("NonZero", [f"r{more}"], ["at"]), node("Transpose", ["at"], ["places"], perm=[1, 0]),
+              node("GatherND", ["x", "places"], ["y"]), node("Exp", ["y"], ["z"])]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, ["n", 3])], [info("z", TensorProto.FLOAT, ["k"])], {})
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for n in (2, 2, 3, 4, 7, 1):
+        check(model, reference, {"x": np.random.default_rng(n).standard_normal((n, 3)).astype("float32")})
+    assert (ONCE in model.explain()) == (more == 0)
+
+
 def test_first_new_shape_waits_for_no_recipes(proto):
     """They are written while shapes stay, or when a second one comes."""
     model = mx.onnx.load(proto.SerializeToString())
