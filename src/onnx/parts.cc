@@ -290,6 +290,14 @@ std::shared_ptr<const NodeByNode> Runner::Once(bool recipes) {
   return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
 }
 
+/* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */
+bool Runner::IsKept(const std::string& name, const Stages& stages) const {
+  for (const auto& stage : stages)
+    for (const auto& result : stage->results)
+      if (result.second.output < 0 && result.first == name) return true;
+  return session_->ConstantNamed(name) != nullptr;
+}
+
 /* A body's nodes; the plan that did it, if one did all. */
 std::shared_ptr<Stage> Runner::RunNodes(Env* env) {
   const std::string types = TypesOf(root_, *env);

@@ -560,14 +560,6 @@ std::string Runner::ExplainPlans(int runs) {
   return text + "]";
 }
 
-/* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */
-bool Runner::IsKept(const std::string& name, const Stages& stages) const {
-  for (const auto& stage : stages)
-    for (const auto& result : stage->results)
-      if (result.second.output < 0 && result.first == name) return true;
-  return session_->ConstantNamed(name) != nullptr;
-}
-
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
