@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <vector>
 
 #include "base/mix.h"
 #include "base/round_up.h"
@@ -37,12 +41,49 @@ void Unmap(void* memory, size_t bytes) { munmap(memory, RoundUp(bytes, static_ca
 
 constexpr size_t kLeastGivenBack = 1 << 14;  // bytes
 
+/*
+ * Small contents lie side by side: a model of integers has a thousand scales and zero points, and
+ * each would take a page of the pool. A block goes when the last array in it does.
+ */
+constexpr size_t kBlock = 1 << 18;
+
+struct Pieces {
+  std::shared_ptr<char> block;
+  size_t used = 0;
+};
+Pieces* const g_pieces = new Pieces();  // guarded by g_stored
+
+std::shared_ptr<char> TakePiece(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t room = RoundUp(bytes, kAlignment);
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  if (!g_pieces->block || room > kBlock - g_pieces->used) {
+    void* memory = std::aligned_alloc(kAlignment, kBlock);
+    if (memory == nullptr) throw std::bad_alloc();
+    *g_pieces = {std::shared_ptr<char>(static_cast<char*>(memory), std::free), 0};
+  }
+  std::shared_ptr<char> piece(g_pieces->block, g_pieces->block.get() + g_pieces->used);
+  g_pieces->used += room;
+  if (g_pieces->used == kBlock) g_pieces->block.reset();
+  return piece;
+}
+
 /* Numbers that lie far apart: what is mixed into them, versions and sizes, must not make one
  * another. */
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
   return Mix(0, ++last) >> 2;  // the first two bits have other meanings (outside.cc)
 }
+
+/* Of its own, for whoever writes the array does not write its contents. */
+class CopiedContents final : public StoredContents {
+ public:
+  CopiedContents(const void* bytes, size_t size) : bytes_(static_cast<const char*>(bytes), static_cast<const char*>(bytes) + size) {}
+  void Read(void* to) const override { std::memcpy(to, bytes_.data(), bytes_.size()); }
+
+ private:
+  const std::vector<char> bytes_;
+};
 
 }  // namespace
 
@@ -54,10 +95,10 @@ NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContent
   blob.dtype = dtype;
   const size_t bytes = blob.Bytes();
   if (bytes < kLeastGivenBack) {
-    NDArray array(shape, Context::CPU(), dtype);
-    const std::unique_ptr<char[]> read(new char[bytes]);
-    contents->Read(read.get());
-    array.SyncCopyFromCPU(read.get(), bytes);
+    const std::shared_ptr<char> piece = TakePiece(bytes);
+    contents->Read(piece.get());
+    blob.dptr = piece.get();
+    NDArray array(blob, [piece] {});
     contents->filled_ = true;
     contents->version_ = array.version();
     array.chunk()->stored = std::move(contents);
@@ -68,6 +109,14 @@ NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContent
   contents->version_ = array.version();
   array.chunk()->stored = std::move(contents);
   array.chunk()->delayed = true;
+  return array;
+}
+
+NDArray ConstantArray(const Shape& shape, int dtype, const void* bytes) {
+  const size_t size = TensorType(shape, dtype).Bytes();
+  if (size > 0 && size <= kSmallConstant) return StoredArray(shape, dtype, std::make_shared<CopiedContents>(bytes, size));
+  NDArray array(shape, Context::CPU(), dtype);
+  if (size > 0) array.SyncCopyFromCPU(bytes, size);
   return array;
 }
 

@@ -46,6 +46,10 @@ class StoredContents {
 
 /* Small ones are filled at once. REQUIRES: some elements. */
 NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
+/* An array of the CPU that nobody is meant to write, with a copy of `bytes`. Those of up to
+ * kSmallConstant bytes lie side by side, where the pool would give each a page. */
+constexpr size_t kSmallConstant = 1 << 10;
+NDArray ConstantArray(const Shape& shape, int dtype, const void* bytes);
 /* The number of the contents that all of the array's memory has, filled or not; 0: it has none, or
  * somebody has written it. */
 uint64_t StoredIn(const NDArray& array);

@@ -10,6 +10,7 @@
 #include "mxnet/numpy_shapes.h"
 #include "mxnet/op.h"
 #include "ndarray/run.h"
+#include "ndarray/stored.h"
 #include "onnx/derived.h"
 #include "onnx/weights_call.h"
 
@@ -62,6 +63,13 @@ bool Spreads(const Attrs& attrs, const std::vector<Value>& operands) {
   bool indices = true;
   for (const TensorType& t : out) made += t.shape.Size() * DTypeSize(t.dtype), indices = indices && t.dtype == kInt64;
   return made > (indices ? kMostSpreadIndices : kMostSpread) && made > 4 * given;
+}
+
+/* The same numbers, where small ones take little memory. */
+NDArray Compact(const NDArray& array) {
+  if (array.is_none() || array.is_sparse() || array.ctx() != Context::CPU() || array.type().Bytes() > kSmallConstant) return array;
+  array.WaitToRead();
+  return ConstantArray(array.shape(), array.dtype(), array.data().dptr);
 }
 
 }  // namespace
@@ -277,6 +285,7 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
     const ImperativeScope scope = ImperativeScope::Mode(false, false);
     const Context cpu = Context::CPU();
     Imperative::Invoke(attrs, in, out, &cpu);
+    for (NDArray& a : results) a = Compact(a);
     folded_->Put(text, arrays, results);
   }
   std::vector<Value> values;

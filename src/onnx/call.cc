@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "mxnet/op.h"
+#include "ndarray/stored.h"
 #include "onnx/builder.h"
 
 namespace mxnet {
@@ -184,10 +185,7 @@ std::vector<Value> Call::Ops(const char* op, const std::vector<Value>& operands,
 Value Call::Op(const char* op, const std::vector<Value>& operands, AttrDict attrs) const { return Ops(op, operands, std::move(attrs))[0]; }
 
 Value Call::Tensor(const Shape& shape, int dtype, const void* bytes) const {
-  NDArray array(shape, Context::CPU(), dtype);
-  const size_t size = static_cast<size_t>(shape.Size()) * DTypeSize(dtype);
-  if (size > 0) array.SyncCopyFromCPU(bytes, size);
-  return Value(std::move(array));
+  return Value(ConstantArray(shape, dtype, bytes));
 }
 
 Value Call::IntTensor(const std::vector<int64_t>& values) const {

@@ -115,9 +115,7 @@ Shape ShapeOf(const Parts& p) {
 
 NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
   if (owner && size > 0) return StoredArray(shape, dtype, StoredBytes(bytes, size, std::move(owner), map));
-  NDArray array(shape, Context::CPU(), dtype);
-  if (size > 0) array.SyncCopyFromCPU(bytes, size);
-  return array;
+  return ConstantArray(shape, dtype, bytes);
 }
 
 /* Numbers of 4 or 2 bits, the first in the lowest bits of a byte. */
@@ -130,9 +128,7 @@ NDArray Unpack(const unsigned char* bytes, const Parts& p, const Shape& shape, i
     const int v = bytes[i / each] >> (i % each * bits) & ((1 << bits) - 1);
     values[static_cast<size_t>(i)] = static_cast<signed char>(is_signed && v >> (bits - 1) ? v - (1 << bits) : v);
   }
-  NDArray array(shape, Context::CPU(), dtype);
-  if (count > 0) array.SyncCopyFromCPU(values.data(), values.size());
-  return array;
+  return ConstantArray(shape, dtype, values.data());
 }
 
 size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
@@ -202,12 +198,9 @@ template <typename T>
 NDArray FromList(const Parts& p, const std::vector<T>& values, int listed, const Shape& shape, int dtype) {
   MXNET_CHECK_KIND(static_cast<int64_t>(values.size()) == shape.Size(), IO)
       << "[onnx] tensor " << p.name << " of shape " << shape << " has " << values.size() << " values; accepted: " << shape.Size();
-  NDArray array(shape, Context::CPU(), dtype);
-  if (values.empty()) return array;
   std::vector<char> converted(values.size() * DTypeSize(dtype));
   ConvertElements(values.data(), listed, converted.data(), dtype, static_cast<int64_t>(values.size()));
-  array.SyncCopyFromCPU(converted.data(), converted.size());
-  return array;
+  return ConstantArray(shape, dtype, converted.data());
 }
 
 /* int32_data holds halves as their bits, and small integers of 4 bits packed. */
@@ -223,9 +216,7 @@ NDArray FromInts(const Parts& p, const Shape& shape, int dtype) {
   MXNET_CHECK_KIND(static_cast<int64_t>(p.ints.size()) == shape.Size(), IO)
       << "[onnx] tensor " << p.name << " of shape " << shape << " has " << p.ints.size() << " values";
   const std::vector<uint16_t> bits(p.ints.begin(), p.ints.end());
-  NDArray array(shape, Context::CPU(), dtype);
-  if (!bits.empty()) array.SyncCopyFromCPU(bits.data(), bits.size() * 2);
-  return array;
+  return ConstantArray(shape, dtype, bits.data());
 }
 
 Constant ToConstant(const Parts& p, Source* source) {

@@ -124,6 +124,27 @@ def test_memory_of_integer_weights_is_one_copy(tmp_path):
     assert 30 < one < 75 and several < one + 15
 
 
+def test_small_constants_take_no_page_each(tmp_path):
+    """400 numbers of the file in both of its forms, and 200 that are computed from them."""
+    rng = np.random.RandomState(2)
+    nodes, constants, want, x = [], [], np.arange(3.0), "x"
+    for i in range(200):
+        a, b = rng.uniform(0.9, 1.1, 2).astype("float32")
+        constants += [numpy_helper.from_array(a, f"a{i}"), helper.make_tensor(f"b{i}", TensorProto.FLOAT, [], [b])]
+        nodes += [helper.make_node("Mul", [f"a{i}", f"b{i}"], [f"c{i}"]), helper.make_node("Sub", [x, f"c{i}"], [f"d{i}"]),
+                  helper.make_node("Abs", [f"d{i}"], [f"x{i}"])]
+        want = np.abs(want - a * b)
+        x = f"x{i}"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+                              [helper.make_tensor_value_info(x, TensorProto.FLOAT, [3])], constants)
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    before = mx.storage.stats(mx.cpu()).used_bytes
+    model = mx.onnx.load(path)
+    np.testing.assert_allclose(_answer(model, np.arange(3, dtype="float32")), want, atol=1e-4)
+    assert mx.storage.stats(mx.cpu()).used_bytes - before < 60 * 4096
+
+
 def test_constants_computed_from_stored_weights(tmp_path):
     """Zero points are taken off, and matrices transposed, each time that somebody reads them."""
     weights = _integer_model(str(tmp_path / "m.onnx"), 1, 192)
