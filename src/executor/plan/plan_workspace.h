@@ -1,11 +1,14 @@
 /*
  * Workspace memory of plans' kernels, kept between kernels. A kernel's blocks are given back
  * together when it returns, and on the CPU large ones go to the pool at the end of a bulk: every
- * thread would else keep the most that any kernel ever wanted.
+ * thread would else keep the most that any kernel ever wanted. There a block is at once as large as
+ * the most that was wanted lately in its turn: kernels of growing sizes would else leave a block of
+ * each in the pool.
  */
 #ifndef MXNET_EXECUTOR_PLAN_PLAN_WORKSPACE_H_
 #define MXNET_EXECUTOR_PLAN_PLAN_WORKSPACE_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "mxnet/run_context.h"
@@ -40,24 +43,29 @@ class PlanWorkspace {
   /* The work that began is over. */
   void End() {
     if (!large_ || ctx_.is_gpu()) return;
-    for (StorageHandle& b : blocks_) {
-      if (b.size <= kKept) continue;
-      Storage::Get()->Free(b);
-      b = StorageHandle();
+    for (size_t i = 0; i < std::min(lately_.size(), blocks_.size()); ++i) {
+      Lately& lately = lately_[i];
+      if (lately.wanted >= lately.most || ++lately.bulks == kBulks) lately = {lately.wanted};
+      if (blocks_[i].size <= kKept) continue;
+      Storage::Get()->Free(blocks_[i]);
+      blocks_[i] = StorageHandle();
     }
     large_ = false;
   }
   void* Get(size_t bytes) {
     // the block in turn is reused when it is large enough; kernels ask for the same sizes again and
     // again
-    large_ = large_ || bytes > kKept;
-    if (next_ == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
-    StorageHandle& block = blocks_[next_++];
+    const size_t turn = next_++;
+    if (bytes > kKept && !ctx_.is_gpu()) bytes = Expected(turn, bytes);
+    if (turn == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
+    StorageHandle& block = blocks_[turn];
     if (block.size < bytes) {
       if (keep_all_)
         retired_.push_back(block);
-      else
+      else if (ctx_.is_gpu())
         storage::FreeOnStream(block, run_);  // kernels before this one may still be at work on it
+      else
+        Storage::Get()->DirectFree(block);  // nobody will want it again
       block = StorageHandle();
       block = Storage::Get()->Alloc(bytes, ctx_);
     }
@@ -72,12 +80,26 @@ class PlanWorkspace {
     blocks_.clear();
     retired_.clear();
   }
+  /* Of the blocks of a turn, over a few bulks that wanted large ones. */
+  struct Lately {
+    size_t most = 0, wanted = 0;
+    int bulks = 0;  // since one wanted the most
+  };
+  size_t Expected(size_t turn, size_t bytes) {
+    large_ = true;
+    if (lately_.size() <= turn) lately_.resize(turn + 1);
+    Lately& lately = lately_[turn];
+    lately.wanted = std::max(lately.wanted, bytes);
+    return std::max(lately.most, bytes);
+  }
   static constexpr size_t kKept = 1 << 20;
+  static constexpr int kBulks = 64;
   const bool keep_all_;
   bool large_ = false;  // some block is larger than what is kept
   Context ctx_;
   RunContext run_;
   std::vector<StorageHandle> blocks_, retired_;
+  std::vector<Lately> lately_;
   size_t next_ = 0;
 };
 
