@@ -30,10 +30,16 @@ struct OpState {
  */
 class PlanWeights {
  public:
+  /* Writes bytes [offset, offset + size) of weights to `to`. Any thread may call it. */
+  using ReadPart = std::function<void(size_t offset, void* to, size_t size)>;
+
   virtual void Need(const void* weights) = 0;  // before a kernel that may have said Done reads them
   virtual void Done(const void* weights) = 0;  // they will not be read any more without Need before
   /* Equal numbers are equal contents, in all plans; 0: not known. */
   virtual uint64_t Identity(const void* weights) = 0;
+  /* For a kernel that needs a part at a time, not the whole. Empty: it says Need, because weights
+   * are in memory already or cannot be had so. */
+  virtual ReadPart Parts(const void*) { return {}; }
 
  protected:
   ~PlanWeights() = default;

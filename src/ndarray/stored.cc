@@ -156,6 +156,16 @@ void FillStored(Chunk* chunk) {
   __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
 }
 
+std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array) {
+  const Chunk* const chunk = array.chunk();
+  if (!chunk->is_delayed()) return {};
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  if (chunk->stored->filled_ || !chunk->stored->HasParts()) return {};
+  return [stored = chunk->stored, begin = array.byte_offset()](size_t offset, void* to, size_t size) {
+    stored->ReadPart(begin + offset, to, size);
+  };
+}
+
 bool HoldStored(Chunk* chunk) {
   std::lock_guard<ForkMutex> lock(*g_stored);
   if (!chunk->is_delayed()) return false;

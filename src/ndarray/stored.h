@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "mxnet/ndarray.h"
@@ -25,6 +26,9 @@ class StoredContents {
   StoredContents& operator=(const StoredContents&) = delete;
   /* Writes all bytes. They are the same each time. */
   virtual void Read(void* to) const = 0;
+  /* Can bytes [offset, offset + size) be read alone? */
+  virtual bool HasParts() const { return false; }
+  virtual void ReadPart(size_t /*offset*/, void* /*to*/, size_t /*size*/) const {}
   /* No other contents have it. */
   uint64_t id() const { return id_; }
   /* Kernels have made forms of them (HasForms). */
@@ -42,6 +46,7 @@ class StoredContents {
   friend void FillStored(Chunk* chunk);
   friend bool HoldStored(Chunk* chunk);
   friend void ReleaseStored(Chunk* chunk);
+  friend std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array);
 };
 
 /* Small ones are filled at once. REQUIRES: some elements. */
@@ -64,6 +69,8 @@ void SetHasForms(const NDArray& array);
 bool HasForms(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
+/* How to read a part of contents that are not in memory; empty: they are, or have no parts. */
+std::function<void(size_t offset, void* to, size_t size)> PartsOfStored(const NDArray& array);
 /* The contents are there until ReleaseStored. False: they stay anyway. */
 bool HoldStored(Chunk* chunk);
 /* REQUIRES: HoldStored gave true. */

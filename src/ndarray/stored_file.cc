@@ -59,11 +59,14 @@ class FileContents final : public StoredContents {
  public:
   FileContents(const void* bytes, size_t size, std::shared_ptr<const void> owner, const FileMap* map)
       : bytes_(bytes), size_(size), owner_(std::move(owner)), map_(map) {}
-  void Read(void* to) const override {
+  void Read(void* to) const override { ReadPart(0, to, size_); }
+  bool HasParts() const override { return true; }
+  void ReadPart(size_t offset, void* to, size_t size) const override {
+    const char* const from = static_cast<const char*>(bytes_) + offset;
     if (map_)
-      map_->Read(static_cast<size_t>(static_cast<const char*>(bytes_) - map_->data()), to, size_);
+      map_->Read(static_cast<size_t>(from - map_->data()), to, size);
     else
-      std::memcpy(to, bytes_, size_);
+      std::memcpy(to, from, size);
   }
 
  private:

@@ -184,9 +184,7 @@ std::vector<Value> Call::Ops(const char* op, const std::vector<Value>& operands,
 
 Value Call::Op(const char* op, const std::vector<Value>& operands, AttrDict attrs) const { return Ops(op, operands, std::move(attrs))[0]; }
 
-Value Call::Tensor(const Shape& shape, int dtype, const void* bytes) const {
-  return Value(ConstantArray(shape, dtype, bytes));
-}
+Value Call::Tensor(const Shape& shape, int dtype, const void* bytes) const { return Value(ConstantArray(shape, dtype, bytes)); }
 
 Value Call::IntTensor(const std::vector<int64_t>& values) const {
   return Tensor(Shape{static_cast<int64_t>(values.size())}, kInt64, values.data());

@@ -43,6 +43,13 @@ uint64_t AskedWeights::Identity(const void* weights) {
   return ContentsNumber(*w->array);
 }
 
+PlanWeights::ReadPart AskedWeights::Parts(const void* weights) {
+  const Weight* const w = Find(weights);
+  ReadPart parts = w && !w->held ? PartsOfStored(*w->array) : ReadPart();
+  if (parts) states_->AddReadBytes(w->array->type().Bytes());
+  return parts;
+}
+
 AskedWeights::Weight* AskedWeights::Find(const void* at) {
   for (Weight& w : weights_)
     if (w.at == at) return &w;

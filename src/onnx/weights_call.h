@@ -44,6 +44,7 @@ class AskedWeights final : public PlanWeights {
   void Need(const void* weights) override;
   void Done(const void* weights) override;
   uint64_t Identity(const void* weights) override;
+  ReadPart Parts(const void* weights) override;
 
  private:
   struct Weight {

@@ -213,6 +213,12 @@ uint64_t PlanConstants::Identity(const void* weights) {
   return ContentsNumber(watched->second.array);
 }
 
+PlanWeights::ReadPart PlanConstants::Parts(const void* weights) {
+  const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) return PartsOfStored(watched->second.array);
+  return outer_ && !InBlock(weights) ? outer_->Parts(weights) : ReadPart();
+}
+
 uint64_t PlanConstants::NumberOf(const void* weights) {
   const auto watched = watched_.find(weights);
   if (watched != watched_.end()) return ContentsNumber(watched->second.array);

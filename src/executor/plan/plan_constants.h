@@ -60,6 +60,7 @@ class PlanConstants final : public PlanWeights {
   void Need(const void* weights) override;
   void Done(const void* weights) override;
   uint64_t Identity(const void* weights) override;
+  ReadPart Parts(const void* weights) override;
 
   size_t dropped_bytes() const { return dropped_bytes_; }
 

@@ -137,6 +137,7 @@ class HeldWeights final : public PlanWeights {
     if (!Stays(weights)) outer_->Done(weights);
   }
   uint64_t Identity(const void* weights) override { return outer_->Identity(weights); }
+  ReadPart Parts(const void* weights) override { return outer_->Parts(weights); }
 
  private:
   bool Stays(const void* weights) const { return std::find(stay_.begin(), stay_.end(), weights) != stay_.end(); }

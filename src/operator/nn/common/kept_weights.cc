@@ -15,6 +15,8 @@
 #include "base/mix.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
 #include "mxnet/op.h"
 #include "operator/shared/kept_bytes.h"
 
@@ -25,15 +27,27 @@ namespace {
 /*
  * Memory of weights: pieces of large mappings on huge pages, because streams of weights that come
  * from memory would else miss the translation buffer in every line of pages (ResNet-50 of one
- * image, Zen 5: 3 % of the time in bfloat16, 2 % in float32). A mapping goes when the last piece of
- * it does. A piece at its end, which is what a copy of weights that are there already was, is used
- * again at once; of others the pages go.
+ * image, Zen 5: 3 % of the time in bfloat16, 2 % in float32). Pieces lie side by side, and each
+ * mapping is larger than the one before, for what is left at its end is lost. Where the first
+ * pieces lie, pages are small until the next piece lies behind them: the whole of a small model
+ * would else be a huge page that is half empty.
+ *
+ * A mapping goes when the last piece of it does. A piece at its end, which is what a copy of
+ * weights that are there already was, is used again at once; of others the pages go.
  */
-constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20, kMapping = 16 * kHugePage;
+constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20, kSmallPages = 2 * kHugePage;
+constexpr size_t kFirstMapping = 16 * kHugePage, kLargestMapping = 256 * kHugePage, kGrowth = 4;
+
+/* Of pages that are in use. Where the kernel does not do so at once it may do it later. */
+void MakeHuge(char* pages) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have
+  madvise(pages, kHugePage, MADV_HUGEPAGE);
+  madvise(pages, kHugePage, kCollapse);
+}
 
 class Mapping {
  public:
-  explicit Mapping(size_t bytes) : bytes_(RoundUp(bytes, kHugePage)) {
+  Mapping(size_t bytes, size_t small_pages) : bytes_(RoundUp(bytes, kHugePage)) {
     char* raw =
         static_cast<char*>(mmap(nullptr, bytes_ + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (raw == MAP_FAILED) throw std::bad_alloc();
@@ -41,11 +55,15 @@ class Mapping {
     base_ = raw + before;
     if (before) munmap(raw, before);
     if (before < kHugePage) munmap(base_ + bytes_, kHugePage - before);
-    madvise(base_, bytes_, MADV_HUGEPAGE);
+    madvise(base_ + small_pages, bytes_ - small_pages, MADV_HUGEPAGE);
+    small_end_ = small_pages;
   }
   ~Mapping() { munmap(base_, bytes_); }
+  size_t bytes() const { return bytes_; }
   char* Take(size_t bytes) {
     if (bytes > bytes_ - used_) return nullptr;
+    for (const size_t end = std::min(used_, small_end_); small_begin_ + kHugePage <= end; small_begin_ += kHugePage)
+      MakeHuge(base_ + small_begin_);
     used_ += bytes;
     return base_ + used_ - bytes;
   }
@@ -62,7 +80,7 @@ class Mapping {
  private:
   char* base_;
   const size_t bytes_;
-  size_t used_ = 0;
+  size_t used_ = 0, small_begin_ = 0, small_end_ = 0;
 };
 
 struct Room {
@@ -71,12 +89,22 @@ struct Room {
 };
 Room* const g_room = new Room();
 
+/* For a piece that `before` has no room for. */
+std::shared_ptr<Mapping> NextMapping(const Mapping* before, size_t bytes) {
+  if (!before) return std::make_shared<Mapping>(std::max(kFirstMapping, bytes), bytes < kSmallPages ? kSmallPages : 0);
+  try {
+    return std::make_shared<Mapping>(std::max(std::min(kGrowth * before->bytes(), kLargestMapping), bytes), 0);
+  } catch (const std::bad_alloc&) {  // addresses are limited
+    return std::make_shared<Mapping>(bytes, 0);
+  }
+}
+
 struct Block {
   explicit Block(int64_t count) : size(count), bytes_(RoundUp(static_cast<size_t>(count) * sizeof(float), 64)) {
     std::lock_guard<ForkMutex> lock(g_room->mutex);
     memory_ = g_room->now ? g_room->now->Take(bytes_) : nullptr;
     if (!memory_) {
-      auto made = std::make_shared<Mapping>(std::max(kMapping, bytes_));
+      auto made = NextMapping(g_room->now.get(), bytes_);
       memory_ = made->Take(bytes_);
       g_room->now = std::move(made);
     }
@@ -198,6 +226,30 @@ uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside, bool
   return identity | 1;
 }
 
+/* False: the weights are not to be had by parts. */
+bool FillByParts(const KernelArgs& args, const void* source, const WeightParts& parts, float* form) {
+  constexpr size_t kRead = 1 << 18, kAlone = 1 << 18;  // bytes: at a time, at least; for one thread
+  const PlanWeights::ReadPart read = parts.count > 0 && args.plan_weights ? args.plan_weights->Parts(source) : PlanWeights::ReadPart();
+  if (!read) return false;
+  const int64_t step = std::min(parts.count, static_cast<int64_t>(std::max<size_t>(1, kRead / parts.bytes)));
+  const int64_t items = (parts.count + step - 1) / step;
+  const int threads = parts.all < kAlone ? 1 : static_cast<int>(std::min<int64_t>(OmpMaxThreads(), items));
+  const size_t room = RoundUp(static_cast<size_t>(step) * parts.bytes, 64);
+  DividedItems divided(threads, items);
+  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+    const std::unique_ptr<char[]> memory(new char[room + parts.scratch + 64]);
+    char* const buffer = AlignedTo64<char>(memory.get());
+    for (int64_t id = first; id < last; ++id)
+      for (int64_t item; divided.Next(id, &item);) {
+        const int64_t begin = item * step, end = std::min(parts.count, begin + step);
+        const size_t from = static_cast<size_t>(begin) * parts.bytes, to = std::min(parts.all, static_cast<size_t>(end) * parts.bytes);
+        read(from, buffer, to - from);
+        parts.fill(buffer, begin, end, form, buffer + room);
+      }
+  });
+  return true;
+}
+
 }  // namespace
 
 bool KeepsWeights(const KernelArgs& args, int weight_input) {
@@ -212,7 +264,7 @@ bool WeightsStay(const KernelArgs& args, int weight_input) {
 }
 
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill, int beside) {
+                         const std::function<void(float*)>& fill, int beside, const std::function<WeightParts()>& parts) {
   if (!KeepsWeights(args, weight_input)) {
     args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
@@ -233,9 +285,11 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
   if (origin.identity) state->block = g_blocks->Find(origin);
   if (!state->block) {
     auto made = std::make_shared<Block>(size);
-    args.NeedWeights(source);
-    fill(made->Aligned());
-    args.DoneWithWeights(source);
+    if (!parts || !FillByParts(args, source, parts(), made->Aligned())) {
+      args.NeedWeights(source);
+      fill(made->Aligned());
+      args.DoneWithWeights(source);
+    }
     state->block = g_blocks->Share(std::move(made));
     if (origin.identity) g_blocks->Put(origin, state->block);
   }

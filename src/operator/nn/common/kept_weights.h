@@ -28,15 +28,27 @@ bool WeightsStay(const KernelArgs& args, int weight_input);
 constexpr uint64_t kOfContentsAlone = uint64_t{1} << 62;
 
 /*
+ * Weights of which each part becomes some of the form's numbers. Those that lie in a file are read
+ * so, and are never as a whole in memory beside the form.
+ */
+struct WeightParts {
+  int64_t count = 0;          // 0: they are wanted as a whole
+  size_t bytes = 0, all = 0;  // of a part in the source, the last of which may be smaller, and of all
+  size_t scratch = 0;         // bytes, 64-byte aligned, that `fill` needs beside them
+  /* Parts [begin, end), of which the first lies at `from`, into the whole form. Any thread. */
+  std::function<void(const void* from, int64_t begin, int64_t end, float* form, void* scratch)> fill;
+};
+
+/*
  * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
  * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.
- * `beside`: another input that `fill` reads; -1: none.
+ * `beside`: another input that `fill` reads; -1: none. `parts`: another way to do what `fill` does.
  *
  * Where a plan knows what the contents are (PlanWeights::Identity), another node's copy is found
  * without filling one.
  */
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill, int beside = -1);
+                         const std::function<void(float*)>& fill, int beside = -1, const std::function<WeightParts()>& parts = nullptr);
 
 }  // namespace nn
 }  // namespace mxnet

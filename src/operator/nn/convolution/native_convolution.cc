@@ -57,9 +57,10 @@ bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
   if (!PacksDense(args, call)) return false;
   // Also for a few rows: it is faster than reading weights as they lie, plans for any number of
   // rows share the packed ones, and the vector library would make code for each number (5 ms).
-  const float* packed =
-      KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked) | kOfContentsAlone, PackedDenseSize(call.n, call.k),
-                  [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  const float* packed = KeptWeights(
+      args, call.weight_input, call.weight, Form(ConvMethod::kPacked) | kOfContentsAlone, PackedDenseSize(call.n, call.k),
+      [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); }, -1,
+      [&] { return PackDenseParts(call.n, call.k); });
   Ran("packed GEMM");
   PackedDense(call, packed, addend, args.workspace);
   return true;
@@ -93,18 +94,20 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   ConvMethod method = Env::Get().enforce_determinism ? MethodByRule(call, kept) : MethodByMeasurement(call, kept);
   const float* added = static_cast<const float*>(addend);
   if (method == ConvMethod::kDepthwise && !DepthwiseTakes(call, added != nullptr)) return false;
-  const auto weights = [&](int64_t size, void (*pack)(const ConvCall&, float*)) {
-    return KeptWeights(args, call.weight_input, call.weight.ptr, Form(method), size, [&](float* packed) { pack(call, packed); });
+  const auto weights = [&](int64_t size, void (*pack)(const ConvCall&, float*), WeightParts (*parts)(const ConvCall&)) {
+    return KeptWeights(
+        args, call.weight_input, call.weight.ptr, Form(method), size, [&](float* packed) { pack(call, packed); }, -1,
+        [&] { return parts ? parts(call) : WeightParts(); });
   };
   switch (method) {
     case ConvMethod::kLibrary: return false;
     case ConvMethod::kPacked:
       Ran(call.dims.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM");
-      PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace);
+      PackedRun(call, weights(PackedSize(call), PackWeights, PackWeightParts), added, args.workspace);
       return true;
     case ConvMethod::kDepthwise:
       Ran("depthwise");
-      DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added);
+      DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise, nullptr), added);
       return true;
     default: WinogradConvolution(args, call, addend, static_cast<int>(method), Form(method)); return true;
   }

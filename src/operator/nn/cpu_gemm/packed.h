@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed_kernels.h"
 #include "operator/nn/onednn/hooks.h"
 
@@ -31,6 +32,7 @@ bool DepthwiseTakes(const ConvCall& call, bool with_addend);
  * memory is faster. */
 int64_t PackedSize(const ConvCall& call);
 void PackWeights(const ConvCall& call, float* packed);
+WeightParts PackWeightParts(const ConvCall& call);
 int64_t DepthwiseSize(const ConvCall& call);
 void PackDepthwise(const ConvCall& call, float* packed);
 
@@ -52,6 +54,7 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
  * weight^T + bias + addend). */
 int64_t PackedDenseSize(int64_t n, int64_t k);
 void PackDense(const float* weight, int64_t n, int64_t k, float* packed);
+WeightParts PackDenseParts(int64_t n, int64_t k);
 void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace);
 
 /*

@@ -92,6 +92,46 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
   });
 }
 
+/*
+ * Vector v of filters, whose rows of k numbers begin at `rows`; at(row, i): the weight of element i
+ * of a pixel's sum. A few elements of all rows at a time, for they fill one line of the cache.
+ */
+template <typename At>
+void PackVector(int64_t v, int64_t filters, int64_t k, const float* rows, float* packed, const At& at) {
+  constexpr int64_t kAtOnce = 32;
+  const int lanes = Lanes();
+  const int64_t panels = PackedPanels(filters, lanes), p = std::min(v / 2, panels - 1);
+  const int64_t width = (p + 1 < panels ? 2 : PackedVectors(filters, lanes) - 2 * p) * lanes,
+                some = std::min<int64_t>(lanes, filters - v * lanes);
+  float* const to = packed + p * 2 * lanes * k + (v - 2 * p) * lanes;
+  for (int64_t begin = 0; begin < k; begin += kAtOnce) {
+    const int64_t end = std::min(k, begin + kAtOnce);
+    for (int64_t j = 0; j < some; ++j)
+      for (int64_t i = begin; i < end; ++i) to[i * width + j] = at(rows + j * k, i);
+    for (int64_t i = begin; some < lanes && i < end; ++i) std::fill(to + i * width + some, to + i * width + lanes, 0.f);
+  }
+}
+
+/* A vector of filters is a part. */
+template <typename At>
+WeightParts PartsOf(int64_t filters, int64_t k, const At& at) {
+  const int lanes = Lanes();
+  WeightParts parts;
+  parts.count = PackedVectors(filters, lanes);
+  parts.bytes = static_cast<size_t>(lanes * k) * sizeof(float);
+  parts.all = static_cast<size_t>(filters * k) * sizeof(float);
+  parts.fill = [=](const void* from, int64_t begin, int64_t end, float* packed, void*) {
+    for (int64_t v = begin; v < end; ++v) PackVector(v, filters, k, static_cast<const float*>(from) + (v - begin) * lanes * k, packed, at);
+  };
+  return parts;
+}
+
+void PackAll(const WeightParts& parts, const float* weights, float* packed) {
+  ParallelFor(parts.count, std::max<int64_t>(1, (1 << 17) / static_cast<int64_t>(parts.bytes)), [&](int64_t begin, int64_t end) {
+    parts.fill(weights + begin * static_cast<int64_t>(parts.bytes / sizeof(float)), begin, end, packed, nullptr);
+  });
+}
+
 // at(filter, i): the weight of element i of a pixel's sum.
 template <typename At>
 void Pack(int64_t filters, int64_t k, float* packed, const At& at) {
@@ -129,26 +169,29 @@ int64_t PackedSize(const ConvCall& call) {
   return g.blocks * SizeOf(g.block_f, g.K());
 }
 
+/* Of one group. */
+WeightParts PackWeightParts(const ConvCall& call) {
+  if (call.dims.groups > 1) return {};
+  const int64_t c = call.dims.channels, window = call.dims.KernelSize();
+  if (call.weight.channels_last || window == 1) return PackDenseParts(call.dims.filters, c * window);
+  return PartsOf(call.dims.filters, c * window, [=](const float* row, int64_t i) { return row[i % c * window + i / c]; });
+}
+
 void PackWeights(const ConvCall& call, float* packed) {
+  if (call.dims.groups == 1) return PackAll(PackWeightParts(call), static_cast<const float*>(call.weight.ptr), packed);
   Geometry g{};
   GeometryOf(call, Lanes(), &g);
   const int64_t c = g.block_c, window = call.dims.KernelSize(), k = c * window;
   const float* w = static_cast<const float*>(call.weight.ptr);
   const bool last = call.weight.channels_last || window == 1;
-  if (call.dims.groups > 1) {
-    const int64_t own = call.dims.channels / call.dims.groups, filters = call.dims.filters / call.dims.groups;  // of a group
-    for (int64_t block = 0; block < g.blocks; ++block, w += g.block_f * own * window, packed += SizeOf(g.block_f, k))
-      Pack(g.block_f, k, packed, [=](int64_t filter, int64_t i) {
-        const int64_t channel = i % c - filter / filters * own;
-        return channel < 0 || channel >= own
-                   ? 0.f
-                   : w[last ? (filter * window + i / c) * own + channel : (filter * own + channel) * window + i / c];
-      });
-  } else if (last) {
-    Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i]; });
-  } else {
-    Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i % c * window + i / c]; });
-  }
+  const int64_t own = call.dims.channels / call.dims.groups, filters = call.dims.filters / call.dims.groups;  // of a group
+  for (int64_t block = 0; block < g.blocks; ++block, w += g.block_f * own * window, packed += SizeOf(g.block_f, k))
+    Pack(g.block_f, k, packed, [=](int64_t filter, int64_t i) {
+      const int64_t channel = i % c - filter / filters * own;
+      return channel < 0 || channel >= own
+                 ? 0.f
+                 : w[last ? (filter * window + i / c) * own + channel : (filter * own + channel) * window + i / c];
+    });
 }
 
 void PackedRun(const ConvCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
@@ -163,9 +206,11 @@ void PackedRun(const ConvCall& call, const float* packed, const float* addend, c
 
 int64_t PackedDenseSize(int64_t n, int64_t k) { return SizeOf(n, k); }
 
-void PackDense(const float* weight, int64_t n, int64_t k, float* packed) {
-  Pack(n, k, packed, [=](int64_t filter, int64_t i) { return weight[filter * k + i]; });
+WeightParts PackDenseParts(int64_t n, int64_t k) {
+  return PartsOf(n, k, [](const float* row, int64_t i) { return row[i]; });
 }
+
+void PackDense(const float* weight, int64_t n, int64_t k, float* packed) { PackAll(PackDenseParts(n, k), weight, packed); }
 
 void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
   const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k, 1, call.k, call.n};

@@ -98,6 +98,32 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
 
 namespace {
 
+/* A panel of filters is a part. */
+WeightParts TransformParts(const WinogradDims& d, const WinogradFilter& f) {
+  const int64_t panel = MXNET_CPU_CALL(WinogradShape)().panel, row = d.c * d.window_h * d.window_w;
+  if (f.rotated || f.k != row) return {};
+  WeightParts parts;
+  parts.count = Panels(d);
+  parts.bytes = static_cast<size_t>(panel * row) * sizeof(float);
+  parts.all = static_cast<size_t>(d.k * row) * sizeof(float);
+  WinogradDims plain = d;
+  plain.weight_bytes = 4;
+  const int64_t size = d.Points() * MXNET_CPU_CALL(WinogradChunk)(d);
+  if (d.weight_bytes != 4) parts.scratch = static_cast<size_t>(d.Points() * MXNET_CPU_CALL(WinogradChunk)(plain)) * sizeof(float);
+  parts.fill = [=](const void* from, int64_t begin, int64_t end, float* u, void* scratch) {
+    for (int64_t p = begin; p < end; ++p) {
+      WinogradDims own = plain;
+      own.k = std::min(panel, d.k - p * panel);
+      WinogradFilter filter = f;
+      filter.ptr = static_cast<const float*>(from) + (p - begin) * panel * row;
+      float* const made = d.weight_bytes == 4 ? u + p * size : static_cast<float*>(scratch);
+      MXNET_CPU_CALL(WinogradWeights)(own, filter, 0, 1, 0, d.c, made);
+      if (d.weight_bytes != 4) MXNET_CPU_CALL(WinogradCompact)(d, made, u + p * size);
+    }
+  };
+  return parts;
+}
+
 /* A convolution for winograd_blocks.h. */
 struct Job {
   const WinogradDims& d;
@@ -191,8 +217,9 @@ void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
     return;
   }
   if (call.pass == ConvPass::kForward && KeepsWeights(args, call.weight_input)) WinogradKeepCompact(3, &d);
-  const float* u =
-      KeptWeights(args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
+  const float* u = KeptWeights(
+      args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); }, -1,
+      [&] { return TransformParts(d, f); });
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
   e.addend = static_cast<const float*>(addend);

@@ -1,0 +1,132 @@
+"""Kernels pack weights of a file part by part: they are never as a whole in memory beside their
+packed form. What else a plan takes beside its arena: kernels' workspace, and pages of weights."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import mxnet as mx
+from memory_checks import figures
+
+pytestmark = pytest.mark.cpu
+
+
+def _save(path, nodes, constants, shape, last):
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(v, k) for k, v in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def _answer(model, x):
+    return next(iter(model.run({"x": x}).values())).asnumpy()
+
+
+@pytest.mark.parametrize("outputs", (1, 15, 16, 17, 33, 48, 100, 515))
+@pytest.mark.parametrize("inputs", (1300, 2049))
+def test_dense(outputs, inputs, tmp_path):
+    rng = np.random.RandomState(outputs)
+    w, b = rng.randn(outputs, inputs).astype("float32"), rng.randn(outputs).astype("float32")
+    path = str(tmp_path / "m.onnx")
+    _save(path, [helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)], {"w": w, "b": b}, ["n", inputs], "y")
+    model = mx.onnx.load(path)
+    for rows in (1, 40):
+        x = rng.randn(rows, inputs).astype("float32")
+        np.testing.assert_allclose(_answer(model, x), x.astype("float64") @ w.T.astype("float64") + b, rtol=1e-3, atol=2e-3)
+
+
+CONVOLUTIONS = [  # filters, channels, window, stride, size
+    (40, 64, 3, 1, 24), (64, 64, 3, 1, 56), (100, 96, 3, 1, 14), (512, 512, 3, 1, 8),   # tiles, of few and of many bytes
+    (48, 40, 5, 1, 20), (96, 64, 3, 2, 24), (33, 72, 5, 2, 24), (130, 96, 1, 1, 24), (50, 33, 3, 1, 9)]
+
+
+@pytest.mark.parametrize("filters, channels, window, stride, size", CONVOLUTIONS)
+def test_convolutions(filters, channels, window, stride, size, tmp_path):
+    """Numbers are those of an array that never lay in a file, up to how sums are ordered."""
+    rng = np.random.RandomState(filters)
+    w = (rng.randn(filters, channels, window, window) / np.sqrt(channels * window * window)).astype("float32")
+    x = rng.randn(1, channels, size, size).astype("float32")
+    path = str(tmp_path / "m.onnx")
+    pad = window // 2
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], strides=[stride] * 2, pads=[pad] * 4), helper.make_node("Relu", ["y"], ["z"])]
+    _save(path, nodes, {"w": w}, [1, channels, size, size], "z")
+    want = mx.nd.Convolution(mx.nd.array(x), mx.nd.array(w), num_filter=filters, kernel=(window,) * 2, stride=(stride,) * 2,
+                             pad=(pad,) * 2, no_bias=True).relu().asnumpy()
+    model = mx.onnx.load(path)
+    for _ in range(2):
+        np.testing.assert_allclose(_answer(model, x), want, rtol=1e-3, atol=1e-3)
+
+
+def test_a_file_that_changes_between_parts_is_an_error(tmp_path):
+    path = tmp_path / "m.onnx"
+    w = np.ones((512, 2048), "float32")
+    _save(str(path), [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)], {"w": w}, ["n", 2048], "y")
+    model = mx.onnx.load(str(path))
+    with open(path, "r+b") as f:
+        f.truncate(1 << 20)
+    with pytest.raises(OSError, match="has changed since it was opened"):
+        _answer(model, np.ones((1, 2048), "float32"))
+
+
+PEAK = r"""
+model = mx.onnx.load(sys.argv[1])
+x = np.ones([d if isinstance(d, int) else 1 for d in model.inputs[0].shape], "float32")
+next(iter(model.run({"x": x}).values())).asnumpy()
+print(resident("VmHWM") - before, mx.storage.stats(mx.cpu()).cached_bytes / 2 ** 20)
+"""
+
+
+@pytest.mark.parametrize("kind", ("dense", "convolution"))
+def test_a_large_weight_is_in_memory_once(kind, tmp_path):
+    path = str(tmp_path / "m.onnx")
+    if kind == "dense":   # 60 MiB
+        _save(path, [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)],
+              {"w": np.full((1024, 15360), 0.5, "float32")}, ["n", 15360], "y")
+    else:                 # 72 MiB, which packed products keep as they are
+        _save(path, [helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2], pads=[1] * 4)],
+              {"w": np.full((2048, 1024, 3, 3), 0.5, "float32")}, [1, 1024, 10, 10], "y")
+    peak, _ = figures(path, PEAK)
+    assert 50 < peak < 110
+
+
+def _layers(path, sizes):
+    """Convolutions of images by tiles, of ever larger ones."""
+    rng = np.random.RandomState(3)
+    nodes, constants, x = [], {}, "x"
+    for i, size in enumerate(sizes):
+        constants[f"w{i}"] = (rng.randn(256, 256, 3, 3) / 48).astype("float32")
+        nodes += [helper.make_node("Conv", [x, f"w{i}"], [f"y{i}"], pads=[1] * 4)]
+        x = f"y{i}"
+        if i + 1 < len(sizes):
+            constants[f"s{i}"] = np.array([1, 256, sizes[i + 1], sizes[i + 1]], "int64")
+            nodes.append(helper.make_node("Resize", [x, "", "", f"s{i}"], [f"z{i}"], mode="nearest"))
+            x = f"z{i}"
+    _save(path, nodes, constants, [1, 256, sizes[0], sizes[0]], x)
+
+
+def test_workspace_of_growing_layers_is_that_of_the_largest(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _layers(path, [56])
+    _, one = figures(path, PEAK)
+    _layers(path, [24, 32, 40, 48, 56])
+    _, several = figures(path, PEAK)
+    assert 2 < one and several < 1.2 * one
+
+
+HUGE = r"""
+def huge():
+    with open("/proc/self/smaps_rollup") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("AnonHugePages"))
+model = mx.onnx.load(sys.argv[1])
+x = np.ones((1, 256), "float32")
+begin = huge()
+next(iter(model.run({"x": x}).values())).asnumpy()
+print(huge() - begin)
+"""
+
+
+def test_small_weights_fill_no_huge_page(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _save(path, [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)], {"w": np.ones((256, 256), "float32")}, ["n", 256], "y")
+    more, = figures(path, HUGE)
+    assert more < 2048
