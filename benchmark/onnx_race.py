@@ -129,40 +129,44 @@ class Row:
         self.about, self.failed, self.first = onnx_models.MADE[name], {}, {}
         self.change, self.later = {}, {}
 
-    def begun(self, contestant):
-        mine, plain = environments("wall", self.threads, awake=True)
+    def begun(self, contestant, awake):
+        mine, plain = environments("wall", self.threads, awake)
         python, env = (sys.executable, mine) if contestant == "ours" else (self.args.peers, plain)
         path = lambda batch: onnx_models.inputs_path(self.args.cache, self.name, batch)
         arguments = ["--model", os.path.join(self.args.cache, self.name + ".onnx"), "--inputs", path(self.batch),
                      "--other", path(onnx_models.OTHER), "--threads", str(self.threads), "--level", self.level,
-                     "--outputs", self.outputs_path(contestant)] + ["--half"] * self.about.half
+                     "--outputs", self.outputs_path(contestant)] + ["--half"] * self.about.half + ["--warm"] * (not awake)
         return Contestant(contestant, python, WORKER, [contestant, *arguments],
                           onnx_contestants.environment(contestant, self.level, env))
 
     def outputs_path(self, contestant):
         return os.path.join(self.folder, contestant + ".npz")
 
+    def started(self, name, awake):
+        """None where the contestant fails."""
+        c = self.begun(name, awake)
+        try:
+            c.ready()
+        except Failed as error:
+            self.failed[name] = str(error).strip().splitlines()[-1]
+            c.end()
+            return None
+        return c
+
     def start(self):
-        """Contestants that can be timed; the first answer comes while the others rest."""
-        running = []
-        for turn in range(self.args.starts):
-            for name in self.args.contestants:
-                if name in self.failed:
-                    continue
-                c = self.begun(name)
-                try:
-                    first = c.ready()["first"][self.args.clock]
-                except Failed as error:
-                    self.failed[name] = str(error).strip().splitlines()[-1]
-                    c.end()
-                    continue
+        """Contestants that can be timed. First answers are those of other processes, whose threads
+        sleep and wake as they do by themselves: on cores that others want, awake ones wait for each
+        other."""
+        names = self.args.contestants
+        for name in names * self.args.starts:
+            c = self.started(name, awake=False) if name not in self.failed else None
+            if c:
+                first = c.info["first"][self.args.clock]
                 self.first[name] = min(first, self.first.get(name, first))
-                if turn + 1 < self.args.starts:
-                    self.measure_change(c)
-                    c.end()
-                else:
-                    running.append(c)
-        return running
+                self.measure_change(c)
+                c.end()
+        running = [self.started(name, awake=True) for name in names if name not in self.failed]
+        return [c for c in running if c]
 
     def measure_change(self, contestant):
         seconds = contestant.ask("change")
