@@ -50,14 +50,6 @@ int InChild(const std::function<int()>& f) {
   return status;
 }
 
-// As many threads as there are processors: with more, cores always count as shared.
-void MeasureCores() {
-  Env::Set("OMP_NUM_THREADS", std::to_string(std::max(1, static_cast<int>(UsableProcessors()))));
-  AssumeCores(Cores::kOwn);
-  LookAtCores();
-  AssumeCores(Cores::kMeasured);
-}
-
 class TeamTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -67,6 +59,24 @@ class TeamTest : public ::testing::Test {
   void TearDown() override {
     AssumeCores(Cores::kMeasured);
     Env::Set("OMP_NUM_THREADS", "");
+  }
+};
+
+class MeasuredCoresTest : public TeamTest {
+ protected:
+  void SetUp() override {
+    TeamTest::SetUp();
+    if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
+    if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
+      GTEST_SKIP() << "the environment decides";
+    if (UsableProcessors() < 2) GTEST_SKIP() << "loops have one thread";
+  }
+  // As many threads as there are processors: with more, cores always count as shared.
+  void MeasureCores() {
+    Env::Set("OMP_NUM_THREADS", std::to_string(std::max(1, static_cast<int>(UsableProcessors()))));
+    AssumeCores(Cores::kOwn);
+    LookAtCores();
+    AssumeCores(Cores::kMeasured);
   }
 };
 
@@ -276,11 +286,7 @@ double BusyProcessors() {
   return static_cast<double>(busy() - before) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-TEST_F(TeamTest, NeighboursAreNoticed) {
-  if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
-    GTEST_SKIP() << "the environment decides";
-  if (UsableProcessors() < 2) GTEST_SKIP() << "loops have one thread";
+TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
   std::vector<pid_t> neighbours;
   for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
     const pid_t child = fork();
@@ -308,11 +314,7 @@ TEST_F(TeamTest, NeighboursAreNoticed) {
   EXPECT_TRUE(!CoresShared() || BusyProcessors() > 0.1);
 }
 
-TEST_F(TeamTest, OwnThreadsThatAreTooManyAreNoticed) {
-  if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
-    GTEST_SKIP() << "the environment decides";
-  if (UsableProcessors() < 2) GTEST_SKIP() << "loops have one thread";
+TEST_F(MeasuredCoresTest, OwnThreadsThatAreTooManyAreNoticed) {
   std::atomic<bool> ended{false};
   std::vector<std::thread> others;
   for (int i = 0; i < 2 * static_cast<int>(std::thread::hardware_concurrency()); ++i)
