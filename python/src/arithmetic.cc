@@ -2,7 +2,6 @@
 // those with a number on one side.
 #include <Python.h>
 
-#include <cmath>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -152,16 +151,13 @@ bool MayWiden(PyObject* a, PyObject* b) {
 
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out);
 
-/* `a` OP= `b` of integers of mx.np and a float. Its whole value keeps their dtype; a fraction would
- * be cut off, as 1.9.1 does and NumPy refuses. */
+/* `a` OP= `b` of integers of mx.np and a float: the class says which number it stands for. */
 bool IsFloatInPlace(ArithId id, PyObject* a, PyObject* b) {
   if (!PyFloat_Check(b) || id == kDiv || !IsArray(a) || ArrayTypeOf(a) != kNumpy) return false;
   return !IsFloating(Get(a)->dtype()) && Get(a)->dtype() != kBool;
 }
-PyObject* FloatInPlace(ArithId id, const BinaryRecords& x, PyObject* a, PyObject* b) {
-  const double value = PyFloat_AS_DOUBLE(b);
-  if (std::floor(value) != value || std::abs(value) > 1e15) return PyObject_CallMethod(a, "_in_place", "sO", x.array->name.c_str(), b);
-  PyObject* whole = PyLong_FromDouble(value);
+PyObject* FloatInPlace(ArithId id, PyObject* a, PyObject* b) {
+  PyObject* whole = PyObject_CallMethod(a, "_whole", "O", b);
   PyObject* result = whole ? Binary(id, a, whole, a) : nullptr;
   Py_XDECREF(whole);
   return result;
@@ -171,7 +167,7 @@ PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
     const ArrayType type = ArrayTypeOf(IsArray(a) ? a : b);
     const BinaryRecords& x = ariths[type][id];
-    if (out && IsFloatInPlace(id, a, b)) return FloatInPlace(id, x, a, b);
+    if (out && IsFloatInPlace(id, a, b)) return FloatInPlace(id, a, b);
     if (out && MayWiden(a, b)) return PyObject_CallMethod(a, "_in_place", "sO", x.array->name.c_str(), b);
     if (id == kMatMul && IsArray(a) && IsArray(b)) return Product(x, a, b);
     PyObject* result = RunBinary(x, a, b, out);

@@ -117,16 +117,16 @@ std::vector<std::string> GraphForm::MadeNames() const {
   return found;
 }
 
-std::shared_ptr<const GraphForm::Recipe> GraphForm::Find(const std::string& key) {
+std::shared_ptr<const GraphForm::OnePlan> GraphForm::Find(const std::string& key) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = recipes_.find(key);
-  return it == recipes_.end() ? nullptr : it->second;
+  const auto it = plans_.find(key);
+  return it == plans_.end() ? nullptr : it->second;
 }
 
-void GraphForm::Put(const std::string& key, std::shared_ptr<const Recipe> recipe) {
+void GraphForm::Put(const std::string& key, std::shared_ptr<const OnePlan> plan) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (recipes_.size() >= most_) recipes_.clear();
-  recipes_[key] = std::move(recipe);
+  if (plans_.size() >= most_) plans_.clear();
+  plans_[key] = std::move(plan);
 }
 
 // ---- calls
@@ -198,14 +198,14 @@ bool GraphCalls::Describe() {
   return true;
 }
 
-void GraphCalls::RunPlan(const GraphForm::Recipe& recipe) {
-  const Stage& stage = *recipe.stage;
+void GraphCalls::RunPlan(const GraphForm::OnePlan& plan) {
+  const Stage& stage = *plan.stage;
   out_.assign(static_cast<size_t>(stage.num_outputs), NDArray());
   if (stage.op) {
     const Context ctx = session_->options().ctx;
     in_.clear();
-    for (size_t i = 0; i < recipe.operands.size(); ++i) {
-      const int p = recipe.operands[i];
+    for (size_t i = 0; i < plan.operands.size(); ++i) {
+      const int p = plan.operands[i];
       const NDArray& a = p < 0 ? stage.operands[i].constant : at_[static_cast<size_t>(p)].array;
       in_.push_back(p < 0 || a.ctx() == ctx ? a : a.Copy(ctx));
     }
@@ -215,29 +215,29 @@ void GraphCalls::RunPlan(const GraphForm::Recipe& recipe) {
     stage.op->Invoke(in, out);
     in_.clear();
   }
-  for (size_t i = 0; i < recipe.results.size(); ++i)
+  for (size_t i = 0; i < plan.results.size(); ++i)
     at_[static_cast<size_t>(form_->made[i])] =
-        recipe.results[i]->output >= 0 ? Value(out_[static_cast<size_t>(recipe.results[i]->output)]) : recipe.results[i]->value;
+        plan.results[i]->output >= 0 ? Value(out_[static_cast<size_t>(plan.results[i]->output)]) : plan.results[i]->value;
 }
 
 /* Null: it is not that simple. */
-std::shared_ptr<const GraphForm::Recipe> GraphCalls::RecipeOf(std::shared_ptr<Stage> stage) const {
+std::shared_ptr<const GraphForm::OnePlan> GraphCalls::OnePlanOf(std::shared_ptr<Stage> stage) const {
   if (stage->rest || !stage->host.empty() || !stage->demanded.empty() || !stage->bounds.empty()) return nullptr;
-  auto recipe = std::make_shared<GraphForm::Recipe>();
+  auto plan = std::make_shared<GraphForm::OnePlan>();
   for (const Stage::Operand& o : stage->operands) {
     const auto is = [&](int p) { return form_->names[static_cast<size_t>(p)] == o.name; };
     const auto p = std::find_if(form_->given.begin(), form_->given.end(), is);
     if (o.element >= 0 || (!o.name.empty() && p == form_->given.end())) return nullptr;
-    recipe->operands.push_back(o.name.empty() ? -1 : *p);
+    plan->operands.push_back(o.name.empty() ? -1 : *p);
   }
   for (const int place : form_->made) {
     const auto& name = form_->names[static_cast<size_t>(place)];
     const auto result = std::find_if(stage->results.begin(), stage->results.end(), [&](const auto& r) { return r.first == name; });
     if (result == stage->results.end() || result->second.value.kind != Value::kTensor) return nullptr;
-    recipe->results.push_back(&result->second);
+    plan->results.push_back(&result->second);
   }
-  recipe->stage = std::move(stage);
-  return recipe;
+  plan->stage = std::move(stage);
+  return plan;
 }
 
 /* By way of the runner, which knows plans of all kinds. */
@@ -246,7 +246,7 @@ void GraphCalls::RunNodes(bool described) {
   for (const int p : form_->given) env[form_->names[static_cast<size_t>(p)]] = at_[static_cast<size_t>(p)];
   const std::shared_ptr<Stage> stage = runner_->RunNodes(&env);
   if (stage && described)
-    if (auto recipe = RecipeOf(stage)) form_->Put(key_, std::move(recipe));
+    if (auto plan = OnePlanOf(stage)) form_->Put(key_, std::move(plan));
   for (const int p : form_->made) {
     const std::string& name = form_->names[static_cast<size_t>(p)];
     const auto it = env.find(name);
@@ -260,9 +260,9 @@ std::vector<Value> GraphCalls::Run(std::vector<Value> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) at_[i] = std::move(inputs[i]);
   RunSteps(form_->before);
   const bool described = Describe();
-  const auto recipe = described ? form_->Find(key_) : nullptr;
-  if (recipe)
-    RunPlan(*recipe);
+  const auto plan = described ? form_->Find(key_) : nullptr;
+  if (plan)
+    RunPlan(*plan);
   else
     RunNodes(described);
   RunSteps(form_->after);

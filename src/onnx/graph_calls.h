@@ -35,7 +35,7 @@ class GraphForm {
     bool last;  // nobody reads the first input behind it
   };
   /* One plan for all that is not done in steps, of inputs of some types. */
-  struct Recipe {
+  struct OnePlan {
     std::shared_ptr<Stage> stage;
     std::vector<int> operands;         // places; -1: a constant of the stage
     std::vector<const Slot*> results;  // of the plan: what goes to the places `made`
@@ -43,14 +43,14 @@ class GraphForm {
 
   /* Takes nodes that are done in steps out of `nodes`, which are those of the graph. */
   GraphForm(const GraphProto& graph, const Session& session, std::vector<const NodeProto*>* nodes);
-  /* So many recipes are kept; they hold their plans. */
+  /* So many plans are kept. */
   void Keep(size_t most) { most_ = most; }
   bool has_steps() const { return !before.empty() || !after.empty(); }
   /* The names at `made`. */
   std::vector<std::string> MadeNames() const;
   /* Null: not known yet. */
-  std::shared_ptr<const Recipe> Find(const std::string& key);
-  void Put(const std::string& key, std::shared_ptr<const Recipe> recipe);
+  std::shared_ptr<const OnePlan> Find(const std::string& key);
+  void Put(const std::string& key, std::shared_ptr<const OnePlan> plan);
 
   std::vector<Step> before, after;
   std::vector<std::string> names;  // by place; those of the graph's inputs come first
@@ -67,7 +67,7 @@ class GraphForm {
   std::unordered_map<std::string, int> place_;
   size_t most_ = 1;
   std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<const Recipe>> recipes_;
+  std::unordered_map<std::string, std::shared_ptr<const OnePlan>> plans_;
 };
 
 /* Calls with the same values of outer graphs. */
@@ -84,8 +84,8 @@ class GraphCalls {
   bool Insert(const GraphForm::Step& step);
   bool Describe();
   void RunNodes(bool described);
-  void RunPlan(const GraphForm::Recipe& recipe);
-  std::shared_ptr<const GraphForm::Recipe> RecipeOf(std::shared_ptr<Stage> stage) const;
+  void RunPlan(const GraphForm::OnePlan& plan);
+  std::shared_ptr<const GraphForm::OnePlan> OnePlanOf(std::shared_ptr<Stage> stage) const;
 
   Session* const session_;
   Runner* const runner_;

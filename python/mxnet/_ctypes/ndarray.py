@@ -231,9 +231,7 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
         if scalar is not None:
             keys, values = ("scalar",), (scalar,)
             if typed and in_place and isinstance(other, float) and array_op != "_npi_true_divide" and self._dtype_id not in _NO_INTEGERS:
-                if not other.is_integer() or abs(other) > 1e15:     # a fraction would be cut off
-                    return self._in_place(array_op, other)
-                other = int(other)
+                other = self._whole(other)
             if typed:
                 keys, values = ("scalar", "is_int"), (scalar, isinstance(other, (numbers.Integral, np.bool_)))
             return invoke(handle_of(scalar_op), (self,), keys, values, out)

@@ -17,6 +17,7 @@ from ..ndarray._native import _call as invoked, reread_shape, shared, view_as
 from ._dispatch import call, check_order, compiled, device_of, operand
 from ._flat import Flags, flatiter, write_flat
 from ._methods import add_methods
+from ._in_place import cast_in_place, whole_in_place
 from ._operators import PYTHON_OPERATORS
 from ._printing import array_repr, array_str
 from ._views import in_memory, makes_views, reshaped, shown_as, shows
@@ -509,17 +510,7 @@ class ndarray(_Base):   # pylint: disable=invalid-name
             return NotImplemented
         return _function("matmul")(a, b)
 
-    def _in_place(self, record, other):
-        """``a OP= b`` where the result has another dtype than `a`: NumPy casts it back within its
-        kind, and refuses to otherwise; the binding calls it. A number makes float64 of whole
-        ones."""
-        result = call(record, (self, other)) if isinstance(other, ndarray) else None
-        have, want = _dtypes.name("float64" if result is None else result.dtype), _dtypes.name(self.dtype)
-        narrow = have.replace("bfloat", "float"), want.replace("bfloat", "float")
-        if not onp.can_cast(*narrow, "same_kind"):
-            raise TypeError(f"[operator] the result is {have}, which the array of {want} in place cannot take; accepted: one of the same "
-                            "kind")
-        return call("_copyto", (result,), self)
+    _in_place, _whole = cast_in_place, whole_in_place
 
     def _reshape_exact(self, shape):
         return _indexing.shaped(self, shape)
