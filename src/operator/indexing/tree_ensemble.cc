@@ -14,7 +14,7 @@ namespace {
 enum class Fold : int { kSum, kMin, kMax };  // as gpu_trees.cuh, like the comparisons
 enum Comparison : int { kLessEqual, kLess, kGreaterEqual, kGreater, kEqual, kNotEqual };
 constexpr int kMixed = -1;
-constexpr int kTogether = 8;  // trees that one thread walks down at a time: lookups of one wait while those of others run
+constexpr int kTogether = 16;  // ways that one thread walks down at a time
 
 struct TreeEnsembleParam : public Parameter<TreeEnsembleParam> {
   int64_t depth;
@@ -84,57 +84,101 @@ bool Compare(int node, T x, T value) {
   }
 }
 
-/* The nodes at which one example ends in `count` trees. Whatever the arrays have, it reads within
- * them. */
-template <int C, typename T>
-void Walk(const Trees<T>& t, const T* x, const int32_t* roots, int count, uint32_t* at) {
-  const uint32_t nodes = static_cast<uint32_t>(t.num_nodes), features = static_cast<uint32_t>(t.features);
-  for (int j = 0; j < count; ++j) at[j] = std::min(static_cast<uint32_t>(roots[j]), nodes - 1);
+/* A way from a root to a leaf: of one example in one tree. */
+template <typename T>
+struct Way {
+  const T* x;
+  uint32_t at;      // a node
+  int32_t example;  // of those that are computed together
+};
+
+/* Walks `count` ways to their ends. Which child is next must not be a branch, for nobody can
+ * foresee it; lookups of one way wait while those of others run. Whatever the arrays have, it reads
+ * within them. kMissing: data may have NaN. */
+template <int C, bool kMissing, typename T>
+void Walk(const Trees<T>& t, Way<T>* ways, int count) {
+  const uint32_t last = static_cast<uint32_t>(t.num_nodes) - 1, last_feature = static_cast<uint32_t>(t.features) - 1;
   for (int64_t level = 0; level < t.depth; ++level) {
     uint32_t moved = 0;
     for (int j = 0; j < count; ++j) {
-      const int32_t* node = t.nodes + static_cast<size_t>(at[j]) * 3;
-      const uint32_t feature = static_cast<uint32_t>(node[0] >> 4);
-      const T v = x[feature < features ? feature : 0];
-      bool yes = Compare<C>(node[0], v, t.values[at[j]]);
-      if (v != v) yes = yes || (node[0] & 8) != 0;
-      const uint32_t next = std::min(static_cast<uint32_t>(yes ? node[1] : node[2]), nodes - 1);
-      moved |= next ^ at[j];
-      at[j] = next;
+      Way<T>& way = ways[j];
+      const int32_t* node = t.nodes + static_cast<size_t>(way.at) * 3;
+      const T v = way.x[std::min(static_cast<uint32_t>(node[0] >> 4), last_feature)];
+      int yes = Compare<C>(node[0], v, t.values[way.at]);
+      if (kMissing) yes |= static_cast<int>(v != v) & (node[0] >> 3);
+      const uint32_t next = std::min(static_cast<uint32_t>(node[2 - yes]), last);
+      moved |= next ^ way.at;
+      way.at = next;
     }
     if (!moved) return;  // leaves lead to themselves
   }
 }
 
-template <typename T>
-void Add(const Trees<T>& t, Fold fold, const uint32_t* at, int count, bool first, T* y) {
+/* What the leaves at which `count` ways have ended add to the scores. The ways of one example are
+ * in the order of trees. */
+template <typename T, typename F>
+void Add(const Trees<T>& t, const Way<T>* ways, int count, T* y, F fold) {
   for (int j = 0; j < count; ++j) {
-    const uint32_t leaf = static_cast<uint32_t>(t.nodes[static_cast<size_t>(at[j]) * 3] >> 4);
+    const uint32_t leaf = static_cast<uint32_t>(t.nodes[static_cast<size_t>(ways[j].at) * 3] >> 4);
     const T* w = t.weights + std::min<int64_t>(leaf, t.leaves - 1) * t.targets;
-    if (first && j == 0)
-      std::copy_n(w, t.targets, y);
-    else if (fold == Fold::kSum)
-      for (int64_t i = 0; i < t.targets; ++i) y[i] += w[i];
-    else if (fold == Fold::kMin)
-      for (int64_t i = 0; i < t.targets; ++i) y[i] = std::min(y[i], w[i]);
+    T* scores = y + ways[j].example * t.targets;
+    if (t.targets == 1)
+      scores[0] = fold(scores[0], w[0]);
     else
-      for (int64_t i = 0; i < t.targets; ++i) y[i] = std::max(y[i], w[i]);
+      for (int64_t i = 0; i < t.targets; ++i) scores[i] = fold(scores[i], w[i]);
   }
+}
+
+template <typename T>
+void Add(const Trees<T>& t, Fold fold, bool first, const Way<T>* ways, int count, T* y) {
+  if (first) return Add(t, ways, count, y, [](T, T w) { return w; });
+  if (fold == Fold::kMin) return Add(t, ways, count, y, [](T s, T w) { return std::min(s, w); });
+  if (fold == Fold::kMax) return Add(t, ways, count, y, [](T s, T w) { return std::max(s, w); });
+  Add(t, ways, count, y, [](T s, T w) { return s + w; });
+}
+
+/* The scores of some examples: of as many in one tree at a time as there are, since its nodes are
+ * in the cache then; of few, in several trees. */
+template <int C, bool kMissing, typename T>
+void ScoresOf(const Trees<T>& t, Fold fold, const T* x, int64_t examples, T* y) {
+  Way<T> ways[kTogether];
+  const uint32_t last = static_cast<uint32_t>(t.num_nodes) - 1;
+  const int64_t trees = std::max<int64_t>(1, kTogether / examples);
+  for (int64_t tree = 0; tree < t.trees; tree += trees) {
+    const int64_t end = std::min(t.trees, tree + trees);
+    for (int64_t begin = 0; begin < examples; begin += kTogether) {
+      const int64_t count = std::min<int64_t>(kTogether, examples - begin);
+      int n = 0;
+      for (int64_t k = tree; k < end; ++k)
+        for (int64_t i = begin; i < begin + count; ++i)
+          ways[n++] = {x + i * t.features, std::min(static_cast<uint32_t>(t.roots[k]), last), static_cast<int32_t>(i)};
+      Walk<C, kMissing>(t, ways, n);
+      const int first = tree == 0 ? static_cast<int>(count) : 0;
+      if (first) Add(t, fold, true, ways, first, y);
+      Add(t, fold, false, ways + first, n - first, y);
+    }
+  }
+}
+
+template <typename T>
+bool AnyMissing(const T* x, int64_t size) {
+  bool any = false;
+  for (int64_t i = 0; i < size; ++i) any |= x[i] != x[i];
+  return any;
 }
 
 template <int C, typename T>
 void Scores(const Trees<T>& t, Fold fold, const T* x, int64_t examples, T* y) {
-  constexpr int64_t kSteps = 8192;  // of some nanoseconds each
+  if (t.trees == 0) return void(std::fill_n(y, examples * t.targets, T(0)));
+  constexpr int64_t kSteps = 8192;        // of some two nanoseconds each
+  constexpr int64_t kNumbers = 16 << 10;  // of data and scores: they stay in the cache while trees pass
+  const int64_t block = std::clamp<int64_t>(kNumbers / (t.features + t.targets), kTogether, 8 * kTogether);
   ParallelFor(examples, kSteps / (1 + t.trees * std::min<int64_t>(t.depth, kSteps)) + 1, [&](int64_t begin, int64_t end) {
-    uint32_t at[kTogether];
-    for (int64_t i = begin; i < end; ++i) {
-      T* scores = y + i * t.targets;
-      if (t.trees == 0) std::fill_n(scores, t.targets, T(0));
-      for (int64_t tree = 0; tree < t.trees; tree += kTogether) {
-        const int count = static_cast<int>(std::min<int64_t>(kTogether, t.trees - tree));
-        Walk<C>(t, x + i * t.features, t.roots + tree, count, at);
-        Add(t, fold, at, count, tree == 0, scores);
-      }
+    for (int64_t i = begin; i < end; i += block) {
+      const int64_t count = std::min(block, end - i);
+      const T* from = x + i * t.features;
+      const auto run = AnyMissing(from, count * t.features) ? ScoresOf<C, true, T> : ScoresOf<C, false, T>;
+      run(t, fold, from, count, y + i * t.targets);
     }
   });
 }

@@ -227,3 +227,20 @@ def test_a_target_that_is_not_there(target):
     x = np.array([[-1], [1]], np.float32)
     with pytest.raises(mx.MXNetError, match=f"target {target} is not there"):
         ours(model([made], {"x": x}, {}), {"x": x})
+
+
+@pytest.mark.parametrize("targets", [1, 3])
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("modes", [("BRANCH_LEQ",), ("BRANCH_LT", "BRANCH_EQ", "BRANCH_GT")])
+def test_an_example_has_its_scores_in_any_batch(targets, aggregate, modes):
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=targets,
+                aggregate_function=aggregate, **trees("target", 21, targets, modes, depth=4), **LEARNING)
+    x = floats(301, 4)
+    x[RANDOM.rand(301) < 0.1, 2] = np.nan
+    one_by_one = np.concatenate([ours(model([made], {"x": x[:1]}, {}), {"x": x[i:i + 1]})[0]
+                                 for i in range(40)])
+    for count in (2, 7, 15, 16, 17, 40, 301):
+        got = ours(model([made], {"x": x[:count]}, {}), {"x": x[:count]})[0]
+        np.testing.assert_array_equal(got[:40], one_by_one[:count])
+    want = theirs(model([made], {"x": x}, {}), {"x": x})[0]
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
