@@ -421,7 +421,7 @@ void DependencyEngine::PushStarting(AsyncFn fn, std::vector<Var*> reads, std::ve
 
 void DependencyEngine::PushOp(AsyncFn fn, const Context& ctx, const std::vector<Var*>& reads, const std::vector<Var*>& writes,
                               FnProperty prop, int priority, const char* name, bool starts_here) {
-  LookAtCores();
+  LookAtCoresAsPushing();
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
   Op* op = NewOp(Op::kAsync, ctx.execution(), prop, priority, name);
@@ -438,7 +438,7 @@ void DependencyEngine::PushOp(AsyncFn fn, const Context& ctx, const std::vector<
 void DependencyEngine::PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                                 const char* name) {
   CheckContext(ctx, name);
-  LookAtCores();
+  LookAtCoresAsPushing();
   ThreadState* state = State();
   if (state->bulk_size > 1 && (prop == FnProperty::kNormal || prop == FnProperty::kNoSkip)) {
     if (AppendToBulk(state, &fn, ctx.execution(), reads, writes, prop == FnProperty::kNoSkip, priority, name)) return;

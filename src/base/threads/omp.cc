@@ -180,7 +180,7 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
   LookAtCores();
   const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
   if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {
-    CoresCrowded() ? RunInCrowd(threads, kind | 1, &loop) : RunOpenMP(threads, RangeOf, &loop);
+    CoresCrowded() || CrowdedByPushing(threads) ? RunInCrowd(threads, kind | 1, &loop) : RunOpenMP(threads, RangeOf, &loop);
   } else if (t_in_range) {
     for (int k = 0; k < threads; ++k) loop.Range(k);
   } else {

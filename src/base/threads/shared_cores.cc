@@ -20,7 +20,8 @@ namespace mxnet {
 
 namespace detail {
 std::atomic<bool> g_cores_shared{false}, g_cores_crowded{false};
-__thread uint64_t t_next_look = 0;
+std::atomic<uint64_t> g_last_push{0};
+__thread uint64_t t_next_look = 0, t_last_push = 0;
 }  // namespace detail
 
 namespace {
@@ -253,6 +254,11 @@ void LookAtCoresSlow() {
   t_now = now;
   t_delay = delay;
   if (known) watch.Waited(now, passed > kWindow ? waited * kWindow / passed : waited);
+}
+
+bool HasProcessorsFor(int threads) {
+  const Watch& watch = Watch::Get();
+  return watch.assumed.load(std::memory_order_relaxed) == Cores::kOwn || threads < watch.quota + 0.01;
 }
 
 double GroupQuota(const char* groups, const char* root) {

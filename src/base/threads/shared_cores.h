@@ -28,8 +28,13 @@ namespace mxnet {
 
 namespace detail {
 extern std::atomic<bool> g_cores_shared, g_cores_crowded;
-extern __thread uint64_t t_next_look;
+extern std::atomic<uint64_t> g_last_push;  // in ticks; 0: never
+extern __thread uint64_t t_next_look, t_last_push;
 void LookAtCoresSlow();
+bool HasProcessorsFor(int threads);
+/* Who pushed so many ticks ago, some 100 us, does so still; half of that passes before it is noted
+ * again. */
+constexpr uint64_t kPushTicks = 1 << 18;
 
 /* Some unit of time, cheap to read: cycles on x86-64, else nanoseconds. */
 inline uint64_t Ticks() {
@@ -46,10 +51,25 @@ inline bool CoresShared() { return detail::g_cores_shared.load(std::memory_order
  * its loops run? Then who spins after a short loop takes the time of the others. */
 inline bool CoresCrowded() { return detail::g_cores_crowded.load(std::memory_order_relaxed); }
 
-/* Called by the threads of a loop as they begin one, and by who pushes to the engine: brings what
- * is above up to date now and then. */
+/* Called by the threads of a loop as they begin one: brings what is above up to date now and
+ * then. */
 inline void LookAtCores() {
   if (__builtin_expect(detail::Ticks() >= detail::t_next_look, 0)) detail::LookAtCoresSlow();
+}
+
+/* The same for who pushes to the engine: it computes, too, or waits and is about to. */
+inline void LookAtCoresAsPushing() {
+  LookAtCores();
+  const uint64_t now = detail::Ticks();
+  if (now - detail::t_last_push < detail::kPushTicks / 2) return;
+  detail::t_last_push = now;
+  detail::g_last_push.store(now, std::memory_order_relaxed);
+}
+/* Does another thread push, so that `threads` of a loop and that one are more than the processors?
+ * Then it wakes late beside threads that spin, and a loop waits for the one that it pushes away. */
+inline bool CrowdedByPushing(int threads) {
+  const uint64_t last = detail::g_last_push.load(std::memory_order_relaxed);
+  return last != 0 && last != detail::t_last_push && detail::Ticks() - last < detail::kPushTicks && !detail::HasProcessorsFor(threads + 1);
 }
 
 /* For tests: what is taken for true from now on, whatever is measured; kMeasured ends that. */

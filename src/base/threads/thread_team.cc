@@ -200,29 +200,43 @@ class Team {
 };
 
 /*
- * How long loops of one kind take one thread, by what the last ones took; kinds that share a
- * place forget each other.
+ * How long loops of one kind take, by what the last ones took; kinds that share a place forget each
+ * other.
  */
 class Durations {
  public:
-  static int64_t Of(uint64_t kind) {
-    const uint64_t entry = Place(kind).load(std::memory_order_relaxed);
+  int64_t Of(uint64_t kind) const {
+    const uint64_t entry = places_[kind % kPlaces].load(std::memory_order_relaxed);
     return entry >> 32 == kind >> 32 ? static_cast<int64_t>(entry & 0xffffffffu) : 0;
   }
   // Of several the shortest counts, for a thread may be away for milliseconds; slowly growing, for
   // loops change.
-  static void Note(uint64_t kind, int64_t time) {
+  void Note(uint64_t kind, int64_t time) {
     const int64_t before = Of(kind);
     if (before > 0) time = std::min(time, before + before / 4 + 1);
-    Place(kind).store((kind >> 32) << 32 | static_cast<uint64_t>(std::clamp<int64_t>(time, 1, UINT32_MAX)), std::memory_order_relaxed);
+    places_[kind % kPlaces].store((kind >> 32) << 32 | static_cast<uint64_t>(std::clamp<int64_t>(time, 1, UINT32_MAX)),
+                                  std::memory_order_relaxed);
   }
 
  private:
-  static std::atomic<uint64_t>& Place(uint64_t kind) {
-    static std::atomic<uint64_t> places[512];
-    return places[kind % 512];
-  }
+  static constexpr size_t kPlaces = 512;
+  std::atomic<uint64_t> places_[kPlaces] = {};
 };
+
+Durations g_alone, g_together;  // of one thread; until the last thread is done
+
+/* Is the loop worth the threads? Where it takes one thread less than `alone` ns it is not, and where
+ * it is long it is. In between, what threads gain depends on what else the cores do and on whose
+ * caches have the data: both ways are tried now and then. */
+bool IsWorthThreads(uint64_t kind, int64_t alone) {
+  constexpr int64_t kLong = 500000;
+  constexpr unsigned kTries = 64;
+  const int64_t one = g_alone.Of(kind);
+  if (one < alone || one >= kLong) return one >= alone;
+  const int64_t all = g_together.Of(kind);
+  static thread_local unsigned t_turn = 0;
+  return all == 0 || (4 * all < 3 * one) != (++t_turn % kTries == 0);
+}
 
 }  // namespace
 
@@ -238,26 +252,18 @@ bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam 
   }
   kind *= 0x9e3779b97f4a7c15u;
   kind ^= kind >> 29;
-  if (Durations::Of(kind) >= alone) {
-    struct Timed {
-      RangeFn fn;
-      const void* body;
-      std::atomic<int64_t> time{0};  // of all threads together
-    } timed{fn, body};
-    const auto run = [](const void* body, int k) {
-      Timed& t = *static_cast<Timed*>(const_cast<void*>(body));
-      const int64_t begin = Now();
-      t.fn(t.body, k);
-      t.time.fetch_add(Now() - begin, std::memory_order_relaxed);
-    };
-    team(ranges, run, &timed);
-    Durations::Note(kind, timed.time.load(std::memory_order_relaxed));
-    return true;
-  }
   const int64_t begin = Now();
-  for (int k = 0; k < ranges; ++k) fn(body, k);
-  Durations::Note(kind, Now() - begin);
-  return false;
+  if (!IsWorthThreads(kind, alone)) {
+    for (int k = 0; k < ranges; ++k) fn(body, k);
+    g_alone.Note(kind, Now() - begin);
+    return false;
+  }
+  team(ranges, fn, body);
+  const int64_t took = Now() - begin;
+  g_together.Note(kind, took);
+  // no thread needs more for all of it
+  if (ranges * took < g_alone.Of(kind)) g_alone.Note(kind, ranges * took);
+  return true;
 }
 
 bool ThreadsCanStart(int threads) {

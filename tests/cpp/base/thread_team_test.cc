@@ -332,6 +332,29 @@ TEST_F(MeasuredCoresTest, OwnThreadsThatAreTooManyAreNoticed) {
   for (std::thread& other : others) other.join();
 }
 
+TEST_F(MeasuredCoresTest, WhoPushesCountsForAMoment) {
+  AssumeCores(Cores::kMeasured);
+  const int all = static_cast<int>(UsableProcessors());
+  std::atomic<int> stage{0};
+  std::thread pusher([&] {
+    while (stage == 0) LookAtCoresAsPushing();
+    EXPECT_FALSE(CrowdedByPushing(all)) << "these are its own";
+    stage = 2;
+    while (stage == 2) std::this_thread::yield();
+  });
+  const auto end = Clock::now() + std::chrono::seconds(30);
+  bool seen = false;
+  while (!seen && Clock::now() < end) seen = CrowdedByPushing(all);
+  EXPECT_TRUE(seen);
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(CrowdedByPushing(all - 1)) << "there is a processor for it";
+  stage = 1;
+  while (stage != 2) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(CrowdedByPushing(all));
+  stage = 3;
+  pusher.join();
+}
+
 TEST_F(TeamTest, ShortLoopsWakeNobody) {
   static int teams = 0;
   static std::vector<int> ranges;
