@@ -22,6 +22,7 @@ namespace detail {
 std::atomic<bool> g_cores_shared{false}, g_cores_crowded{false};
 std::atomic<uint64_t> g_last_push{0};
 __thread uint64_t t_next_look = 0, t_last_push = 0;
+__thread bool t_busy = false;
 }  // namespace detail
 
 namespace {
@@ -35,6 +36,7 @@ constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;  // processors that others may use
 constexpr double kRest = 0.4;     // what a crowd leaves of all processors
+constexpr double kBusy = 0.4;     // part of its time that a busy thread computes, or would
 
 int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t;
@@ -53,13 +55,17 @@ ssize_t ReadFile(const char* name, char* to, size_t room) {
   return static_cast<ssize_t>(length);
 }
 
-// How long the calling thread was ready to run and did not, so far; -1: the kernel does not say.
-int64_t RunDelay() {
-  char text[128];
-  long long ran, delayed;
-  return ReadFile("/proc/thread-self/schedstat", text, sizeof(text)) > 0 && std::sscanf(text, "%lld %lld", &ran, &delayed) == 2 ? delayed
-                                                                                                                                : -1;
-}
+// How long the calling thread ran, and was ready to run and did not, so far.
+struct Times {
+  int64_t ran = -1, delayed = -1;  // -1: the kernel does not say
+
+  static Times Read() {
+    char text[128];
+    long long ran, delayed;
+    if (ReadFile("/proc/thread-self/schedstat", text, sizeof(text)) <= 0 || std::sscanf(text, "%lld %lld", &ran, &delayed) != 2) return {};
+    return {ran, delayed};
+  }
+};
 
 int Affinity(cpu_set_t* set) {
   CPU_ZERO(set);
@@ -248,12 +254,15 @@ void LookAtCoresSlow() {
   if (watch.Away(now)) return;
   if (g_cores_shared) return watch.Look(now);
   if (g_cores_crowded && now >= watch.crowd_end) g_cores_crowded = false;
-  static thread_local int64_t t_now = 0, t_delay = 0;
-  const int64_t delay = RunDelay(), passed = now - t_now, waited = delay - t_delay;
-  const bool known = t_now != 0 && delay >= 0 && waited > 0 && passed < 1000 * kMillisecond;
+  static thread_local int64_t t_now = 0;
+  static thread_local Times t_times;
+  const Times times = Times::Read();
+  const int64_t passed = now - t_now, waited = times.delayed - t_times.delayed, ran = times.ran - t_times.ran;
+  const bool known = t_now != 0 && times.delayed >= 0 && passed < 1000 * kMillisecond;
   t_now = now;
-  t_delay = delay;
-  if (known) watch.Waited(now, passed > kWindow ? waited * kWindow / passed : waited);
+  t_times = times;
+  if (known) t_busy = static_cast<double>(ran + waited) > kBusy * static_cast<double>(passed);
+  if (known && waited > 0) watch.Waited(now, passed > kWindow ? waited * kWindow / passed : waited);
 }
 
 bool HasProcessorsFor(int threads) {

@@ -10,7 +10,8 @@
  * use the processors, cores are shared, until nobody else was on them for half a second. What
  * others used while the library was loaded counts for the first loop. Where a control group gives
  * fewer processors than OMP_NUM_THREADS they are shared always. Where nobody else uses them, the
- * threads that wait are those of this process: a crowd.
+ * threads that wait are those of this process: a crowd. So is a busy thread that pushes beside
+ * loops on all processors.
  *
  * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY give threads to cores: their own.
@@ -30,6 +31,7 @@ namespace detail {
 extern std::atomic<bool> g_cores_shared, g_cores_crowded;
 extern std::atomic<uint64_t> g_last_push;  // in ticks; 0: never
 extern __thread uint64_t t_next_look, t_last_push;
+extern __thread bool t_busy;  // did this thread compute, or want to, for a good part of the time?
 void LookAtCoresSlow();
 bool HasProcessorsFor(int threads);
 /* Who pushed so many ticks ago, some 100 us, does so still; half of that passes before it is noted
@@ -57,15 +59,17 @@ inline void LookAtCores() {
   if (__builtin_expect(detail::Ticks() >= detail::t_next_look, 0)) detail::LookAtCoresSlow();
 }
 
-/* The same for who pushes to the engine: it computes, too, or waits and is about to. */
+/* The same for who pushes to the engine. One that does not wait most of the time needs a processor
+ * beside those of loops. */
 inline void LookAtCoresAsPushing() {
   LookAtCores();
+  if (!detail::t_busy) return;
   const uint64_t now = detail::Ticks();
   if (now - detail::t_last_push < detail::kPushTicks / 2) return;
   detail::t_last_push = now;
   detail::g_last_push.store(now, std::memory_order_relaxed);
 }
-/* Does another thread push, so that `threads` of a loop and that one are more than the processors?
+/* Does another busy thread push, so that `threads` of a loop and that one are more than the processors?
  * Then it wakes late beside threads that spin, and a loop waits for the one that it pushes away. */
 inline bool CrowdedByPushing(int threads) {
   const uint64_t last = detail::g_last_push.load(std::memory_order_relaxed);

@@ -225,9 +225,9 @@ class Durations {
 
 Durations g_alone, g_together;  // of one thread; until the last thread is done
 
-/* Is the loop worth the threads? Where it takes one thread less than `alone` ns it is not, and where
- * it is long it is. In between, what threads gain depends on what else the cores do and on whose
- * caches have the data: both ways are tried now and then. */
+/* Is the loop worth the threads? Where it takes one thread less than `alone` ns it is not, and
+ * where it is long it is. In between, what threads gain depends on what else the cores do and on
+ * whose caches have the data: both ways are tried now and then. */
 bool IsWorthThreads(uint64_t kind, int64_t alone) {
   constexpr int64_t kLong = 500000;
   constexpr unsigned kTries = 64;

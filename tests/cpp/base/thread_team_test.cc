@@ -332,15 +332,18 @@ TEST_F(MeasuredCoresTest, OwnThreadsThatAreTooManyAreNoticed) {
   for (std::thread& other : others) other.join();
 }
 
-TEST_F(MeasuredCoresTest, WhoPushesCountsForAMoment) {
-  AssumeCores(Cores::kMeasured);
+TEST_F(MeasuredCoresTest, WhoIsBusyAndPushesCountsForAMoment) {
+  MeasureCores();
   const int all = static_cast<int>(UsableProcessors());
   std::atomic<int> stage{0};
   std::thread pusher([&] {
     while (stage == 0) LookAtCoresAsPushing();
     EXPECT_FALSE(CrowdedByPushing(all)) << "these are its own";
     stage = 2;
-    while (stage == 2) std::this_thread::yield();
+    while (stage == 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      LookAtCoresAsPushing();
+    }
   });
   const auto end = Clock::now() + std::chrono::seconds(30);
   bool seen = false;
@@ -349,8 +352,8 @@ TEST_F(MeasuredCoresTest, WhoPushesCountsForAMoment) {
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(CrowdedByPushing(all - 1)) << "there is a processor for it";
   stage = 1;
   while (stage != 2) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_FALSE(CrowdedByPushing(all));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(CrowdedByPushing(all)) << "it sleeps between pushes";
   stage = 3;
   pusher.join();
 }
