@@ -1,7 +1,8 @@
-// Calls of ONNX models with arrays. Whatever else there is (lists, strings, sequences) goes through
-// ctypes (mxnet/onnx/_model.py).
+// Calls of ONNX models with arrays of numbers and strings. Whatever else there is (lists,
+// sequences) goes through ctypes (mxnet/onnx/_model.py).
 #include "onnx_call.h"
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -23,41 +24,143 @@ void Check(int status) {
   throw PythonError();
 }
 
-/* A tensor as an array, anything else as the value's address, which the caller frees then. */
+struct Release {
+  void operator()(PyObject* object) const { Py_DECREF(object); }
+};
+using Owned = std::unique_ptr<PyObject, Release>;
+
+Owned Own(PyObject* object) {
+  if (!object) throw PythonError();
+  return Owned(object);
+}
+
+/* Strings as ((sizes), [str]). */
+PyObject* StringsOf(const OnnxValue& value) {
+  int ndim = 0;
+  int64_t count = 0;
+  const int64_t* dims = nullptr;
+  const char** texts = nullptr;
+  Check(MXOnnxValueGetStrings(value.get(), &ndim, &dims, &count, &texts));
+  const Owned shape = Own(PyTuple_New(ndim)), list = Own(PyList_New(count));
+  for (int i = 0; i < ndim; ++i) PyTuple_SET_ITEM(shape.get(), i, Own(PyLong_FromLongLong(dims[i])).release());
+  for (int64_t i = 0; i < count; ++i) PyList_SET_ITEM(list.get(), i, Own(PyUnicode_FromString(texts[i])).release());
+  return Own(PyTuple_Pack(2, shape.get(), list.get())).release();
+}
+
+/* A tensor as an array, strings as above, anything else as the value's address, which the caller
+ * frees then. */
 PyObject* ResultOf(OnnxValue value, PyTypeObject* type) {
   int kind = kMXOnnxNone;
   Check(MXOnnxValueGetKind(value.get(), &kind));
+  if (kind == kMXOnnxStrings) return StringsOf(value);
   if (kind != kMXOnnxTensor) return PointerObject(value.release());
   NDArrayHandle array = nullptr;
   Check(MXOnnxValueGetTensor(value.get(), &array));
   return Wrap(static_cast<NDArray*>(array), type);
 }
 
-/* onnx_run(handle, names, values): the C function's status, a list of results, or None where a
- * value is no array. */
+const char* TextOf(PyObject* text) {
+  const char* bytes = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : PyBytes_AS_STRING(text);
+  if (!bytes) throw PythonError();
+  return bytes;
+}
+bool IsText(PyObject* o) { return o && (PyUnicode_Check(o) || PyBytes_Check(o)); }
+
+/* Of an array whose format in the buffer protocol is this; -1: the library has none. */
+int DTypeOf(const char* format, Py_ssize_t size) {
+  if (!format || !format[0] || format[1]) return -1;
+  static const int signed_ints[] = {kInt8, kInt16, kInt32, kInt64}, unsigned_ints[] = {kUint8, kUint16, kUint32, kUint64};
+  const int place = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
+  if (place >= 0 && std::strchr("bhilq", format[0])) return signed_ints[place];
+  if (place >= 0 && std::strchr("BHILQ", format[0])) return unsigned_ints[place];
+  return format[0] == 'e' ? kFloat16 : format[0] == 'f' ? kFloat32 : format[0] == 'd' ? kFloat64 : format[0] == '?' ? kBool : -1;
+}
+
+/* Subclasses and what else has a buffer are left to NumPy. */
+bool IsTheirs(PyObject* given) { return std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") == 0; }
+
+/* Of NumPy's array. */
+int ValueOfBuffer(PyObject* given, OnnxValueHandle* out) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(given, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) return PyErr_Clear(), 0;
+  const struct Release {
+    Py_buffer* b;
+    ~Release() { PyBuffer_Release(b); }
+  } release{&buffer};
+  const std::vector<int64_t> dims(buffer.shape, buffer.shape + buffer.ndim);
+  if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1]) {
+    PyObject* const* objects = static_cast<PyObject* const*>(buffer.buf);
+    std::vector<const char*> texts(static_cast<size_t>(buffer.len / buffer.itemsize));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (!IsText(objects[i])) return 0;
+      texts[i] = TextOf(objects[i]);
+    }
+    return MXOnnxValueCreateStrings(buffer.ndim, dims.data(), static_cast<int64_t>(texts.size()), texts.data(), out);
+  }
+  const int dtype = DTypeOf(buffer.format, buffer.itemsize);
+  if (dtype < 0) return 0;
+  return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
+}
+
+/* ((sizes), [str or bytes]). */
+int ValueOfTexts(PyObject* given, OnnxValueHandle* out) {
+  if (PyTuple_GET_SIZE(given) != 2) return 0;
+  PyObject *shape = PyTuple_GET_ITEM(given, 0), *list = PyTuple_GET_ITEM(given, 1);
+  if (!PyTuple_CheckExact(shape) || !PyList_CheckExact(list)) return 0;
+  std::vector<int64_t> dims;
+  std::vector<const char*> texts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
+    dims.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i)));
+    if (PyErr_Occurred()) throw PythonError();
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    if (!IsText(PyList_GET_ITEM(list, i))) return 0;
+    texts.push_back(TextOf(PyList_GET_ITEM(list, i)));
+  }
+  return MXOnnxValueCreateStrings(static_cast<int>(dims.size()), dims.data(), static_cast<int64_t>(texts.size()), texts.data(), out);
+}
+
+/* The C function's status; *out is null where the value is none of these. `buffers`: those of
+ * NumPy's arrays are copied. */
+int ValueOf(PyObject* given, bool buffers, OnnxValueHandle* out) {
+  if (PyObject_TypeCheck(given, array_type)) return Peek(given) ? MXOnnxValueCreateTensor(Get(given), out) : 0;
+  if (PyTuple_CheckExact(given)) return ValueOfTexts(given, out);
+  return buffers && IsTheirs(given) ? ValueOfBuffer(given, out) : 0;
+}
+
+/* onnx_run(handle, names, values, theirs): the C function's status, a list of results, or None
+ * where a value is something else. `theirs`: 0, NumPy's arrays are something else; else they are
+ * copied, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). */
 PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]))
-    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values): two tuples of one length");
+  if (nargs != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]))
+    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs): two tuples of one length");
   try {
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
     void* model = PyLong_AsVoidPtr(args[0]);
     if (!model && PyErr_Occurred()) throw PythonError();
+    const long theirs = PyLong_AsLong(args[3]);
+    if (PyErr_Occurred()) throw PythonError();
     PyTypeObject* type = array_type;
+    bool any = false;  // of ours
     std::vector<const char*> names;
     std::vector<OnnxValue> values;
     std::vector<OnnxValueHandle> handles;
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject *name = PyTuple_GET_ITEM(args[1], i), *value = PyTuple_GET_ITEM(args[2], i);
-      if (!PyUnicode_CheckExact(name) || !PyObject_TypeCheck(value, array_type) || !Peek(value)) Py_RETURN_NONE;
+      if (!PyUnicode_CheckExact(name)) Py_RETURN_NONE;
       names.push_back(PyUnicode_AsUTF8(name));
       if (!names.back()) throw PythonError();
-      if (IsNumpy(value)) type = numpy_type;
       OnnxValueHandle handle = nullptr;
-      if (const int status = MXOnnxValueCreateTensor(Get(value), &handle)) return PyLong_FromLong(status);
+      if (const int status = ValueOf(value, theirs != 0, &handle)) return PyLong_FromLong(status);
+      if (!handle) Py_RETURN_NONE;
+      const bool ours = PyObject_TypeCheck(value, array_type);
+      any = any || ours;
+      if (ours && IsNumpy(value)) type = numpy_type;
       values.emplace_back(handle);
       handles.push_back(handle);
     }
     if (n == 0) Py_RETURN_NONE;
+    if (!any && theirs == 2) type = numpy_type;
     int count = 0, status = 0;
     OnnxValueHandle* out = nullptr;
     {
@@ -86,7 +189,8 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 PyMethodDef functions[] = {
     {"onnx_run", FastCall(OnnxRun), METH_FASTCALL,
-     "onnx_run(handle, names, values): a list of results; the C function's status where it failed; None where a value is no array."},
+     "onnx_run(handle, names, values, theirs): a list of results; the C function's status where it failed; None where a value is "
+     "something else."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -114,19 +114,28 @@ def _from_numpy(given, ctx):
 
 
 def _as_arrays(values, ctx):
-    """`values` with arrays of ours in the place of NumPy's; None where one is something else."""
+    """`values` with arrays of ours in the place of NumPy's, and arrays of strings as their shapes
+    and lists; None where one is something else."""
     found, all_theirs = [], True
     for value in values:
         if type(value) is _np.ndarray and value.dtype.isbuiltin == 1 and value.dtype.kind in "fiub":
             value = _from_numpy(value, ctx)
+        elif type(value) is _np.ndarray and value.dtype.kind in "OU":
+            value = value.shape, value.ravel().tolist()
         elif isinstance(value, NDArray):
             all_theirs = False
         else:
             return None
         found.append(value)
     if all_theirs and _is_np_array():
-        found = [value.as_np_ndarray() for value in found]
+        found = [value.as_np_ndarray() if isinstance(value, NDArray) else value for value in found]
     return tuple(found)
+
+
+def _array_of_strings(texts, shape):
+    values = _np.empty(len(texts), dtype=object)
+    values[:] = texts
+    return values.reshape(shape)
 
 
 def _from_value(handle, make):
@@ -143,9 +152,7 @@ def _from_value(handle, make):
         ndim, dims, count, texts = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int64(), ctypes.POINTER(ctypes.c_char_p)()
         check_call(_LIB.MXOnnxValueGetStrings(handle.handle, ctypes.byref(ndim), ctypes.byref(dims), ctypes.byref(count),
                                               ctypes.byref(texts)))
-        values = _np.empty(count.value, dtype=object)
-        values[:] = [t.decode() for t in texts[:count.value]]
-        return values.reshape([dims[i] for i in range(ndim.value)])
+        return _array_of_strings([t.decode() for t in texts[:count.value]], [dims[i] for i in range(ndim.value)])
     count, elements = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
     check_call(_LIB.MXOnnxValueGetElements(handle.handle, ctypes.byref(count), ctypes.byref(elements)))
     handles = [_Handle(ctypes.c_void_p(elements[i])) for i in range(count.value)]
@@ -190,7 +197,7 @@ class Model(NotCopied):
     precision = None
 
     def __init__(self, handle, ctx):
-        self.handle, self._ctx = handle, ctx
+        self.handle, self._ctx, self._copies = handle, ctx, ctx.device_type == "cpu"
         text = ctypes.c_char_p()
         check_call(_LIB.MXOnnxModelDescribe(handle, ctypes.byref(text)))
         self.about = json.loads(text.value.decode(errors="replace"))
@@ -217,16 +224,20 @@ class Model(NotCopied):
         return named
 
     def _of_arrays(self, names, values):
-        """The results for tuples of names and arrays; None where a value is no array."""
-        results = onnx_run(self.handle.value, names, values)
+        """The results for tuples of names and arrays; None where a value is something else."""
+        numpy = _is_np_array()
+        results = onnx_run(self.handle.value, names, values, 1 + numpy if self._copies else 0)
         if results is None:
             values = _as_arrays(values, self._ctx)
-            results = None if values is None else onnx_run(self.handle.value, names, values)
+            results = None if values is None else onnx_run(self.handle.value, names, values, 0)
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
         for i, result in enumerate(results or ()):
-            if not isinstance(result, NDArray):
-                numpy = any(isinstance(v, _np_ndarray) for v in values)
+            if isinstance(result, tuple):
+                results[i] = _array_of_strings(result[1], result[0])
+            elif not isinstance(result, NDArray):
+                ours = [v for v in values if isinstance(v, NDArray)]
+                numpy = any(isinstance(v, _np_ndarray) for v in ours) or (numpy and not ours)
                 results[i] = _from_value(_Handle(result), _np_ndarray if numpy else NDArray)
         return results
 

@@ -69,8 +69,9 @@ inline void LookAtCoresAsPushing() {
   detail::t_last_push = now;
   detail::g_last_push.store(now, std::memory_order_relaxed);
 }
-/* Does another busy thread push, so that `threads` of a loop and that one are more than the processors?
- * Then it wakes late beside threads that spin, and a loop waits for the one that it pushes away. */
+/* Does another busy thread push, so that `threads` of a loop and that one are more than the
+ * processors? Then it wakes late beside threads that spin, and a loop waits for the one that it
+ * pushes away. */
 inline bool CrowdedByPushing(int threads) {
   const uint64_t last = detail::g_last_push.load(std::memory_order_relaxed);
   return last != 0 && last != detail::t_last_push && detail::Ticks() - last < detail::kPushTicks && !detail::HasProcessorsFor(threads + 1);

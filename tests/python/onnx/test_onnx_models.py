@@ -81,6 +81,42 @@ def test_calls_with_arrays_are_those_of_the_long_way(monkeypatch):
     assert results() == short and short[0] == [1, 2] and short[1] == [[1, 2]] * 2
 
 
+@pytest.mark.parametrize("numpy", [False, True])
+def test_dtypes_and_strings_of_numpy_are_those_of_the_long_way(numpy, monkeypatch):
+    def of(x):
+        kind = T.STRING if x.dtype.kind in "OU" else h.np_dtype_to_tensor_dtype(x.dtype.newbyteorder("="))
+        infos = [h.make_tensor_value_info(n, kind, None) for n in "xy"]
+        graph = h.make_graph([h.make_node("Identity", ["x"], ["y"])], "g", infos[:1], infos[1:])
+        return _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)]))
+
+    texts = np.array([["a", "", "\u00e9t\u00e9"], ["x" * 100, "0", "b"]])
+    given = [np.array([[0, 1], [2, 100]], dtype=d) for d in
+             ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "=l", "=q", ">i4", ">f8")]
+    given += [x.T for x in given[:3]] + [np.zeros((2, 0), "i4"), np.array(7, "u2"), np.float32(2.5)]
+    given += [texts, texts.astype(object), texts.T, texts[:, :0], np.array("one"), np.array("one", object),
+              np.array([b"bytes", "text"], object), np.array([[]], object)]
+
+    def results():
+        with mx.util.np_array(numpy):
+            for x in map(np.asarray, given):
+                y = of(x)(x)
+                if x.dtype.kind not in "OU":
+                    assert type(y) is (mx.np.ndarray if numpy else mx.nd.NDArray)
+                    y = y.asnumpy()
+                yield y.dtype.name, y.shape, y.tolist()
+    short = list(results())
+    for x, (name, shape, values) in zip(given, short):
+        x = np.asarray(x)
+        want = np.vectorize(lambda t: t if isinstance(t, str) else t.decode(), otypes=[object])(x) if x.dtype.kind in "OU" and x.size else x
+        assert name == (x.dtype.name if x.dtype.kind not in "OU" else "object") and shape == x.shape and values == want.tolist()
+    for wrong in (np.array(["a", 1], object), np.array([None], object)):
+        with pytest.raises(TypeError, match="accepted: numbers or strings"):
+            of(texts)(wrong)
+    from mxnet.onnx import _model
+    monkeypatch.setattr(_model, "onnx_run", lambda *_: None)
+    assert list(results()) == short
+
+
 def test_plans_say_what_ran(tmp_path, capsys):
     """explain(runs=): an Explanation of each plan, with its implementations; the command prints
     it."""
