@@ -152,35 +152,37 @@ void ToPoints(const WinogradDims& d, const char* x, int zero, int64_t begin, int
   }
 }
 
-/* A channel of a panel's filters; what there is not is zeros. */
+/* Two channels of a panel's filters, which lie beside each other. */
 template <typename A>
-void ChannelToPoints(const int16_t (&g)[3][3][kWideColumns], int16_t* u, int64_t point) {
+void PairToPoints(const int16_t (&g)[3][3][2 * kWideColumns], int16_t* u, int64_t point) {
   constexpr int kPoints = A::kPoints;
-#pragma omp simd
-  for (int64_t f = 0; f < kWideColumns; ++f) {
-    int32_t down[3][kPoints];
+  for (int64_t at = 0; at < 2 * kWideColumns; at += kLanes) {
+    Halves down[kPoints][3];
     for (int s = 0; s < 3; ++s) {
-      const int32_t column[] = {g[0][s][f], g[1][s][f], g[2][s][f]};
-      A::Filter(column, down[s]);
+      const Halves column[] = {LoadAs<Halves>(g[0][s] + at), LoadAs<Halves>(g[1][s] + at), LoadAs<Halves>(g[2][s] + at)};
+      Halves r[kPoints];
+      A::Filter(column, r);
+      for (int i = 0; i < kPoints; ++i) down[i][s] = r[i];
     }
     for (int i = 0; i < kPoints; ++i) {
-      const int32_t line[] = {down[0][i], down[1][i], down[2][i]};
-      int32_t across[kPoints];
-      A::Filter(line, across);
-      for (int j = 0; j < kPoints; ++j) u[(i * kPoints + j) * point + 2 * f] = static_cast<int16_t>(across[j]);
+      Halves across[kPoints];
+      A::Filter(down[i], across);
+      for (int j = 0; j < kPoints; ++j) std::memcpy(u + (i * kPoints + j) * point + at, &across[j], sizeof across[j]);
     }
   }
 }
 
+/* What there is not is zeros. */
 template <typename A>
 void Filters(const WinogradDims& d, const int8_t* weights, bool last, int64_t p, int16_t* u) {
   const int64_t pairs = quantized::WidePairs(d.c), point = pairs * 2 * kWideColumns, first = p * kWideColumns;
   const int64_t some = std::min(kWideColumns, d.k - first), to_channel = last ? 1 : 9, to_place = last ? d.c : 1;
-  for (int64_t c = 0; c < 2 * pairs; ++c) {
-    int16_t g[3][3][kWideColumns] = {};
-    for (int64_t f = 0; f < some && c < d.c; ++f)
-      for (int k = 0; k < 9; ++k) g[k / 3][k % 3][f] = weights[(first + f) * 9 * d.c + c * to_channel + k * to_place];
-    ChannelToPoints<A>(g, u + c / 2 * 2 * kWideColumns + c % 2, point);
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    int16_t g[3][3][2 * kWideColumns] = {};
+    for (int64_t f = 0; f < some; ++f)
+      for (int64_t c = 2 * pair; c < std::min(d.c, 2 * pair + 2); ++c)
+        for (int k = 0; k < 9; ++k) g[k / 3][k % 3][2 * f + c % 2] = weights[(first + f) * 9 * d.c + c * to_channel + k * to_place];
+    PairToPoints<A>(g, u + pair * 2 * kWideColumns, point);
   }
 }
 
