@@ -16,6 +16,7 @@
 #include "base/threads/fork_guard.h"
 #include "mxnet/engine.h"
 #include "ndarray/outside.h"
+#include "ndarray/run.h"
 
 namespace mxnet {
 namespace {
@@ -156,13 +157,14 @@ void FillStored(Chunk* chunk) {
   __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
 }
 
-std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array) {
+std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array, bool transposed) {
   const Chunk* const chunk = array.chunk();
-  if (!chunk->is_delayed()) return {};
+  if (!chunk->is_delayed() || (transposed && !CoversChunk(array))) return {};
   std::lock_guard<ForkMutex> lock(*g_stored);
-  if (chunk->stored->filled_ || !chunk->stored->HasParts()) return {};
-  return [stored = chunk->stored, begin = array.byte_offset()](size_t offset, void* to, size_t size) {
-    stored->ReadPart(begin + offset, to, size);
+  const StoredContents* const read = transposed ? chunk->stored->Transposed() : chunk->stored.get();
+  if (chunk->stored->filled_ || !read || !read->HasParts()) return {};
+  return [stored = chunk->stored, read, begin = array.byte_offset()](size_t offset, void* to, size_t size) {
+    read->ReadPart(begin + offset, to, size);
   };
 }
 

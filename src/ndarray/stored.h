@@ -29,6 +29,8 @@ class StoredContents {
   /* Can bytes [offset, offset + size) be read alone? */
   virtual bool HasParts() const { return false; }
   virtual void ReadPart(size_t /*offset*/, void* /*to*/, size_t /*size*/) const {}
+  /* Of a matrix: those, with parts, of the one whose rows are its columns; null: there are none. */
+  virtual const StoredContents* Transposed() const { return nullptr; }
   /* No other contents have it. */
   uint64_t id() const { return id_; }
   /* Kernels have made forms of them (HasForms). */
@@ -46,7 +48,7 @@ class StoredContents {
   friend void FillStored(Chunk* chunk);
   friend bool HoldStored(Chunk* chunk);
   friend void ReleaseStored(Chunk* chunk);
-  friend std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array);
+  friend std::function<void(size_t, void*, size_t)> PartsOfStored(const NDArray& array, bool transposed);
 };
 
 /* Small ones are filled at once. REQUIRES: some elements. */
@@ -69,8 +71,9 @@ void SetHasForms(const NDArray& array);
 bool HasForms(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
-/* How to read a part of contents that are not in memory; empty: they are, or have no parts. */
-std::function<void(size_t offset, void* to, size_t size)> PartsOfStored(const NDArray& array);
+/* How to read a part of contents that are not in memory, or of their transposition; empty: they
+ * are, or have no such parts. */
+std::function<void(size_t offset, void* to, size_t size)> PartsOfStored(const NDArray& array, bool transposed = false);
 /* The contents are there until ReleaseStored. False: they stay anyway. */
 bool HoldStored(Chunk* chunk);
 /* REQUIRES: HoldStored gave true. */

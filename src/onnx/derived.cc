@@ -9,6 +9,7 @@
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
 #include "onnx/builder.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -46,6 +47,12 @@ class ConstantCall {
   void SetHasForms() const {
     for (const Operand& o : operands_)
       if (o.stored) o.stored->SetHasForms();
+  }
+  /* Of the matrix that it transposes; null: it does something else. */
+  const StoredContents* Transposed() const {
+    const auto* permutation = attrs_->op->trait<Permutation>();
+    if (!permutation || operands_.size() != 1 || operands_[0].type.shape.ndim() != 2) return nullptr;
+    return permutation->axes(*attrs_, 2) == std::vector<int>{1, 0} ? operands_[0].stored.get() : nullptr;
   }
   /* Writes result `wanted`. */
   void Compute(size_t wanted, void* to) const {
@@ -99,6 +106,7 @@ class ComputedContents final : public StoredContents {
  public:
   ComputedContents(std::shared_ptr<const ConstantCall> call, size_t result) : call_(std::move(call)), result_(result) {}
   void Read(void* to) const override { call_->Compute(result_, to); }
+  const StoredContents* Transposed() const override { return call_->Transposed(); }
   int runs() const { return call_->runs(); }
   void SetHasForms() const override {
     StoredContents::SetHasForms();

@@ -43,9 +43,13 @@ uint64_t AskedWeights::Identity(const void* weights) {
   return ContentsNumber(*w->array);
 }
 
-PlanWeights::ReadPart AskedWeights::Parts(const void* weights) {
+PlanWeights::ReadPart AskedWeights::Parts(const void* weights) { return PartsOf(weights, false); }
+
+PlanWeights::ReadPart AskedWeights::TransposedParts(const void* weights) { return PartsOf(weights, true); }
+
+PlanWeights::ReadPart AskedWeights::PartsOf(const void* weights, bool transposed) {
   const Weight* const w = Find(weights);
-  ReadPart parts = w && !w->held ? PartsOfStored(*w->array) : ReadPart();
+  ReadPart parts = w && !w->held ? PartsOfStored(*w->array, transposed) : ReadPart();
   if (parts) states_->AddReadBytes(w->array->type().Bytes());
   return parts;
 }

@@ -11,6 +11,7 @@
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/node.h"
+#include "operator/shared/transposed_weights.h"
 
 namespace mxnet {
 namespace onnx {
@@ -31,7 +32,7 @@ class CallStates {
 };
 
 /* Weights that a kernel asks for. */
-class AskedWeights final : public PlanWeights {
+class AskedWeights final : public PlanWeights, public TransposedWeights {
  public:
   explicit AskedWeights(CallStates* states) : states_(states) {}
   ~AskedWeights();
@@ -45,6 +46,7 @@ class AskedWeights final : public PlanWeights {
   void Done(const void* weights) override;
   uint64_t Identity(const void* weights) override;
   ReadPart Parts(const void* weights) override;
+  ReadPart TransposedParts(const void* weights) override;
 
  private:
   struct Weight {
@@ -53,6 +55,7 @@ class AskedWeights final : public PlanWeights {
     bool held;
   };
   Weight* Find(const void* at);
+  ReadPart PartsOf(const void* weights, bool transposed);
   CallStates* const states_;
   std::vector<Weight> weights_;
 };

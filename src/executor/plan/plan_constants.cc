@@ -219,6 +219,12 @@ PlanWeights::ReadPart PlanConstants::Parts(const void* weights) {
   return outer_ && !InBlock(weights) ? outer_->Parts(weights) : ReadPart();
 }
 
+PlanWeights::ReadPart PlanConstants::TransposedParts(const void* weights) {
+  const auto watched = watched_.find(weights);
+  if (watched != watched_.end()) return PartsOfStored(watched->second.array, true);
+  return InBlock(weights) ? ReadPart() : TransposedPartsOf(outer_, weights);
+}
+
 uint64_t PlanConstants::NumberOf(const void* weights) {
   const auto watched = watched_.find(weights);
   if (watched != watched_.end()) return ContentsNumber(watched->second.array);

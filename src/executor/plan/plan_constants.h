@@ -16,6 +16,7 @@
 #include "executor/plan/plan.h"
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
+#include "operator/shared/transposed_weights.h"
 
 namespace mxnet {
 
@@ -25,7 +26,7 @@ constexpr size_t kLeastPostponed = 1 << 14;  // bytes: smaller constants are not
  * do, but for what the graphs write (control::HeldWeights). */
 bool AsksFor(const Attrs& attrs, int input, int dtype);
 
-class PlanConstants final : public PlanWeights {
+class PlanConstants final : public PlanWeights, public TransposedWeights {
  public:
   /* `compute(node)` runs a constant node. */
   PlanConstants(const Plan& plan, std::function<void(int node)> compute);
@@ -61,6 +62,7 @@ class PlanConstants final : public PlanWeights {
   void Done(const void* weights) override;
   uint64_t Identity(const void* weights) override;
   ReadPart Parts(const void* weights) override;
+  ReadPart TransposedParts(const void* weights) override;
 
   size_t dropped_bytes() const { return dropped_bytes_; }
 

@@ -24,11 +24,13 @@ def _answer(model, x):
 
 @pytest.mark.parametrize("outputs", (1, 15, 16, 17, 33, 48, 100, 515))
 @pytest.mark.parametrize("inputs", (1300, 2049))
-def test_dense(outputs, inputs, tmp_path):
+@pytest.mark.parametrize("turned", (False, True))   # the file has a row of weights for each input
+def test_dense(outputs, inputs, turned, tmp_path):
     rng = np.random.RandomState(outputs)
     w, b = rng.randn(outputs, inputs).astype("float32"), rng.randn(outputs).astype("float32")
     path = str(tmp_path / "m.onnx")
-    _save(path, [helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)], {"w": w, "b": b}, ["n", inputs], "y")
+    _save(path, [helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=int(not turned))],
+          {"w": np.ascontiguousarray(w.T) if turned else w, "b": b}, ["n", inputs], "y")
     model = mx.onnx.load(path)
     for rows in (1, 40):
         x = rng.randn(rows, inputs).astype("float32")
@@ -76,12 +78,14 @@ print(resident("VmHWM") - before, mx.storage.stats(mx.cpu()).cached_bytes / 2 **
 """
 
 
-@pytest.mark.parametrize("kind", ("dense", "convolution"))
+@pytest.mark.parametrize("kind", ("dense", "turned", "convolution"))
 def test_a_large_weight_is_in_memory_once(kind, tmp_path):
     path = str(tmp_path / "m.onnx")
     if kind == "dense":   # 60 MiB
         _save(path, [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)],
               {"w": np.full((1024, 15360), 0.5, "float32")}, ["n", 15360], "y")
+    elif kind == "turned":
+        _save(path, [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.full((15360, 1024), 0.5, "float32")}, ["n", 15360], "y")
     else:                 # 72 MiB, which packed products keep as they are
         _save(path, [helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2], pads=[1] * 4)],
               {"w": np.full((2048, 1024, 3, 3), 0.5, "float32")}, [1, 1024, 10, 10], "y")

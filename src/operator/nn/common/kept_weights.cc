@@ -19,6 +19,7 @@
 #include "base/threads/shared_items.h"
 #include "mxnet/op.h"
 #include "operator/shared/kept_bytes.h"
+#include "operator/shared/transposed_weights.h"
 
 namespace mxnet {
 namespace nn {
@@ -226,11 +227,8 @@ uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside, bool
   return identity | 1;
 }
 
-/* False: the weights are not to be had by parts. */
-bool FillByParts(const KernelArgs& args, const void* source, const WeightParts& parts, float* form) {
+void FillByParts(const PlanWeights::ReadPart& read, const WeightParts& parts, float* form) {
   constexpr size_t kRead = 1 << 18, kAlone = 1 << 18;  // bytes: at a time, at least; for one thread
-  const PlanWeights::ReadPart read = parts.count > 0 && args.plan_weights ? args.plan_weights->Parts(source) : PlanWeights::ReadPart();
-  if (!read) return false;
   const int64_t step = std::min(parts.count, static_cast<int64_t>(std::max<size_t>(1, kRead / parts.bytes)));
   const int64_t items = (parts.count + step - 1) / step;
   const int threads = parts.all < kAlone ? 1 : static_cast<int>(std::min<int64_t>(OmpMaxThreads(), items));
@@ -247,7 +245,15 @@ bool FillByParts(const KernelArgs& args, const void* source, const WeightParts& 
         parts.fill(buffer, begin, end, form, buffer + room);
       }
   });
-  return true;
+}
+
+/* False: the weights are not to be had by such parts. */
+bool FillByParts(const KernelArgs& args, const void* source, const std::function<WeightParts()>& parts, bool transposed, float* form) {
+  const WeightParts own = parts && args.plan_weights ? parts() : WeightParts();
+  if (own.count == 0) return false;
+  const PlanWeights::ReadPart read = transposed ? TransposedPartsOf(args.plan_weights, source) : args.plan_weights->Parts(source);
+  if (read) FillByParts(read, own, form);
+  return static_cast<bool>(read);
 }
 
 }  // namespace
@@ -264,7 +270,8 @@ bool WeightsStay(const KernelArgs& args, int weight_input) {
 }
 
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill, int beside, const std::function<WeightParts()>& parts) {
+                         const std::function<void(float*)>& fill, int beside, const std::function<WeightParts()>& parts,
+                         const std::function<WeightParts()>& transposed_parts) {
   if (!KeepsWeights(args, weight_input)) {
     args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
@@ -285,7 +292,7 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
   if (origin.identity) state->block = g_blocks->Find(origin);
   if (!state->block) {
     auto made = std::make_shared<Block>(size);
-    if (!parts || !FillByParts(args, source, parts(), made->Aligned())) {
+    if (!FillByParts(args, source, parts, false, made->Aligned()) && !FillByParts(args, source, transposed_parts, true, made->Aligned())) {
       args.NeedWeights(source);
       fill(made->Aligned());
       args.DoneWithWeights(source);

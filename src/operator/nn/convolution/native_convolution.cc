@@ -60,7 +60,7 @@ bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
   const float* packed = KeptWeights(
       args, call.weight_input, call.weight, Form(ConvMethod::kPacked) | kOfContentsAlone, PackedDenseSize(call.n, call.k),
       [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); }, -1,
-      [&] { return PackDenseParts(call.n, call.k); });
+      [&] { return PackDenseParts(call.n, call.k); }, [&] { return PackTransposedParts(call.n, call.k); });
   Ran("packed GEMM");
   PackedDense(call, packed, addend, args.workspace);
   return true;

@@ -55,6 +55,7 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
 int64_t PackedDenseSize(int64_t n, int64_t k);
 void PackDense(const float* weight, int64_t n, int64_t k, float* packed);
 WeightParts PackDenseParts(int64_t n, int64_t k);
+WeightParts PackTransposedParts(int64_t n, int64_t k);  // of weights (k, n)
 void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace);
 
 /*

@@ -210,6 +210,28 @@ WeightParts PackDenseParts(int64_t n, int64_t k) {
   return PartsOf(n, k, [](const float* row, int64_t i) { return row[i]; });
 }
 
+/* A row of weights, that is an element of all pixels' sums, is a part. */
+WeightParts PackTransposedParts(int64_t n, int64_t k) {
+  const int lanes = Lanes();
+  WeightParts parts;
+  parts.count = k;
+  parts.bytes = static_cast<size_t>(n) * sizeof(float);
+  parts.all = static_cast<size_t>(n * k) * sizeof(float);
+  parts.fill = [=](const void* from, int64_t begin, int64_t end, float* packed, void*) {
+    const int64_t panels = PackedPanels(n, lanes), vectors = PackedVectors(n, lanes);
+    for (int64_t p = 0; p < panels; ++p) {
+      const int64_t first = p * 2 * lanes, width = (p + 1 < panels ? 2 : vectors - 2 * p) * lanes, some = std::min(width, n - first);
+      const float* row = static_cast<const float*>(from) + first;
+      float* to = packed + first * k + begin * width;
+      for (int64_t i = begin; i < end; ++i, row += n, to += width) {
+        std::copy_n(row, some, to);
+        std::fill(to + some, to + width, 0.f);
+      }
+    }
+  };
+  return parts;
+}
+
 void PackDense(const float* weight, int64_t n, int64_t k, float* packed) { PackAll(PackDenseParts(n, k), weight, packed); }
 
 void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
