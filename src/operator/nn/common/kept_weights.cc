@@ -11,7 +11,9 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "base/huge_pages.h"
 #include "base/mix.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
@@ -31,41 +33,33 @@ namespace {
  * image, Zen 5: 3 % of the time in bfloat16, 2 % in float32). Pieces lie side by side, and each
  * mapping is larger than the one before, for what is left at its end is lost. Where the first
  * pieces lie, pages are small until the next piece lies behind them: the whole of a small model
- * would else be a huge page that is half empty.
+ * would else be a huge page that is half empty. So they are where huge ones are slow to come.
  *
  * A mapping goes when the last piece of it does. A piece at its end, which is what a copy of
  * weights that are there already was, is used again at once; of others the pages go.
  */
-constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20, kSmallPages = 2 * kHugePage;
+constexpr size_t kPage = 4096, kSmallPages = 2 * kHugePage;
 constexpr size_t kFirstMapping = 16 * kHugePage, kLargestMapping = 256 * kHugePage, kGrowth = 4;
-
-/* Of pages that are in use. Where the kernel does not do so at once it may do it later. */
-void MakeHuge(char* pages) {
-  constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have
-  madvise(pages, kHugePage, MADV_HUGEPAGE);
-  madvise(pages, kHugePage, kCollapse);
-}
 
 class Mapping {
  public:
-  Mapping(size_t bytes, size_t small_pages) : bytes_(RoundUp(bytes, kHugePage)) {
-    char* raw =
-        static_cast<char*>(mmap(nullptr, bytes_ + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (raw == MAP_FAILED) throw std::bad_alloc();
-    const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(raw) % kHugePage) % kHugePage;
-    base_ = raw + before;
-    if (before) munmap(raw, before);
-    if (before < kHugePage) munmap(base_ + bytes_, kHugePage - before);
-    madvise(base_ + small_pages, bytes_ - small_pages, MADV_HUGEPAGE);
-    small_end_ = small_pages;
+  Mapping(size_t bytes, size_t small_pages)
+      : bytes_(RoundUp(bytes, kHugePage)), base_(MapAligned(bytes_, MAP_NORESERVE)), small_end_(small_pages), prepared_(small_pages) {
+    if (!base_) throw std::bad_alloc();
   }
   ~Mapping() { munmap(base_, bytes_); }
   size_t bytes() const { return bytes_; }
   char* Take(size_t bytes) {
     if (bytes > bytes_ - used_) return nullptr;
     for (const size_t end = std::min(used_, small_end_); small_begin_ + kHugePage <= end; small_begin_ += kHugePage)
-      MakeHuge(base_ + small_begin_);
+      JoinSmallPages({base_ + small_begin_, kHugePage}, true);
+    for (const PageRange& pages : small_) JoinSmallPages(pages, false);
+    small_.clear();
     used_ += bytes;
+    if (used_ > prepared_) {
+      const size_t begin = std::exchange(prepared_, RoundUp(used_, kHugePage));
+      PrepareHugePages({base_ + begin, prepared_ - begin}, &small_);
+    }
     return base_ + used_ - bytes;
   }
   void GiveBack(const char* piece, size_t bytes) {
@@ -79,9 +73,11 @@ class Mapping {
   }
 
  private:
-  char* base_;
   const size_t bytes_;
-  size_t used_ = 0, small_begin_ = 0, small_end_ = 0;
+  char* const base_;
+  const size_t small_end_;
+  size_t used_ = 0, small_begin_ = 0, prepared_;
+  std::vector<PageRange> small_;
 };
 
 struct Room {

@@ -1,0 +1,38 @@
+/*
+ * Which pages of fresh memory are huge. They spare page faults and misses of the translation
+ * buffer. But the host of a virtual machine takes large pieces of free memory back, and to get one
+ * again takes it 3 ms, ten times as long as to write it and four times as long as 512 small pages
+ * that are still there. So the first touch of some huge pages is timed, and where it was slow the
+ * next pages are small.
+ *
+ * THREADS  everything may be called from any thread.
+ */
+#ifndef MXNET_BASE_HUGE_PAGES_H_
+#define MXNET_BASE_HUGE_PAGES_H_
+
+#include <cstddef>
+#include <vector>
+
+namespace mxnet {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+struct PageRange {
+  char* begin;
+  size_t bytes;
+};
+
+/* Address space of whole small pages, from the boundary of a huge page on, for munmap. Null: there
+ * is none. `flags`: of mmap, beside the usual ones. */
+char* MapAligned(size_t bytes, int flags = 0);
+/*
+ * For whole huge pages that nobody has touched, and that are written soon: makes them huge, and
+ * touches some, or small ones; those are added to `small`.
+ */
+void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small);
+/* Small pages that are written may become huge: where `now`, at once, unless huge pages were slow
+ * to come lately; else when the kernel gets round to it. */
+void JoinSmallPages(const PageRange& pages, bool now);
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_HUGE_PAGES_H_
