@@ -25,9 +25,19 @@ namespace {
 
 constexpr double kFlopsOfMember = 1e5;  // of a step, for each thread that shares it: some microseconds
 constexpr int64_t kUnits = 2 * kPackColumns;
-constexpr int kLayersAlone = 64;  // after a team that other programs disturbed
+/*
+ * After a team that other programs disturbed, some layers run without teams: one at first, and
+ * twice as many each time, for a program that stays costs a team milliseconds, but an interrupt
+ * comes and goes. Each team that nobody disturbs takes one off.
+ */
+constexpr int kMostAlone = 64;
+std::atomic<int> g_alone{0}, g_next_alone{1};
 
-std::atomic<int> g_alone{0};  // layers that run without teams
+void AfterTeams(bool disturbed) {
+  const int next = g_next_alone.load(std::memory_order_relaxed);
+  if (disturbed) g_alone.store(next, std::memory_order_relaxed);
+  g_next_alone.store(disturbed ? std::min(kMostAlone, 2 * next) : std::max(1, next - 1), std::memory_order_relaxed);
+}
 
 /* One direction of a layer, for all steps. */
 template <typename T>
@@ -204,8 +214,7 @@ void RunSteps(const std::vector<Walk<T>>& walks) {
   ParallelForThreads(static_cast<int>(members), members, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) walks[static_cast<size_t>(i / each)].RunTogether(teams[static_cast<size_t>(i / each)].get());
   });
-  for (const auto& team : teams)
-    if (team->disturbed()) g_alone.store(kLayersAlone, std::memory_order_relaxed);
+  if (each > 1) AfterTeams(std::any_of(teams.begin(), teams.end(), [](const auto& team) { return team->disturbed(); }));
 }
 
 /* What a pass over a layer reads and gives beside its reserve. */
