@@ -76,6 +76,7 @@ BlockJob JobOf(const P& p, Span<const TBlob> in, const TBlob& out) {
   job.rows = out.Size() / p.num_hidden, job.hidden = p.num_hidden;
   job.x = in[kData].data<float>(), job.bias = p.no_bias ? nullptr : in[BiasAt(p)].data<float>(), job.addend = nullptr;
   job.out = out.data<float>(), job.in_integers = p.in_integers;
+  job.weight_input = kWeight, job.scale_input = kScale, job.shift_input = p.with_shift ? kShift : -1;
   return job;
 }
 

@@ -18,13 +18,15 @@ struct BlockJob {
   const float *x, *bias, *addend;
   float* out;
   nn::EpilogueOp post;
-  bool in_integers;  // data may be rounded to 8 bits
+  bool in_integers;                                           // data may be rounded to 8 bits
+  int weight_input = -1, scale_input = -1, shift_input = -1;  // whose arrays those of `weight` are; -1: parts of them
   int64_t BlockSize() const { return weight.bytes * 8 / weight.bits; }
   int64_t K() const { return weight.blocks * BlockSize(); }
 };
 
-/* By one of three ways: in integers, with numbers of the weight that become floats in registers,
- * or, for many rows, in panels that stay in the cache. */
+/* By one of four ways: in integers, from words that a plan keeps, or from the weight as it lies,
+ * with numbers that become floats in registers, or, for many rows, in panels that stay in the
+ * cache. */
 void MultiplyBlocks(KernelArgs& args, const BlockJob& job);
 
 }  // namespace quantized

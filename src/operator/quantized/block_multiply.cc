@@ -8,9 +8,11 @@
 #include "base/threads/omp.h"
 #include "base/threads/shared_items.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed_kernels.h"
 #include "operator/quantized/block_job.h"
+#include "operator/quantized/block_words.h"
 
 namespace mxnet {
 
@@ -206,10 +208,9 @@ void MultiplyMany(KernelArgs& args, const BlockJob& job) {
   });
 }
 
-void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
-  const int64_t width = MXNET_CPU_CALL(BytePanelColumns)(), size = job.BlockSize(), blocks = job.weight.blocks,
-                pitch = job.K() + kCacheLine;
-  const PanelPlan plan(job, width, (job.hidden + width - 1) / width, kByteDepth);
+/* The data in 8 bits. */
+std::vector<ByteRow> ByteRows(KernelArgs& args, const BlockJob& job) {
+  const int64_t blocks = job.weight.blocks, pitch = job.K() + kCacheLine;
   std::vector<ByteRow> rows(static_cast<size_t>(job.rows));
   int8_t* numbers = nn::Workspace<int8_t>(args, job.rows * pitch);
   float *scales = nn::Workspace<float>(args, job.rows * blocks), *sums = nn::Workspace<float>(args, job.rows * blocks);
@@ -220,6 +221,13 @@ void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
       MXNET_CPU_CALL(FillByteRow)(job.x + r * job.K(), job.weight, rows[static_cast<size_t>(r)]);
     }
   });
+  return rows;
+}
+
+void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
+  const int64_t width = MXNET_CPU_CALL(BytePanelColumns)(), size = job.BlockSize();
+  const PanelPlan plan(job, width, (job.hidden + width - 1) / width, kByteDepth);
+  const std::vector<ByteRow> rows = ByteRows(args, job);
   int64_t room = plan.depth * size * width, factors = plan.depth * width;
   uint8_t* panels = OfThreads<uint8_t>(args, plan, &room);
   float *panel_scales = OfThreads<float>(args, plan, &factors), *panel_shifts = OfThreads<float>(args, plan, &factors);
@@ -234,6 +242,57 @@ void MultiplyBytes(KernelArgs& args, const BlockJob& job) {
     });
   });
 }
+
+// ---- words that a plan keeps
+
+const char* WordsOf(KernelArgs& args, const BlockJob& job) {
+  constexpr uint64_t kForm = 0x776f << 8;  // beside others of the same size
+  const BlockRows& w = job.weight;
+  const int64_t panels = BlockWords::Panels(job.hidden), bytes = BlockWords::PanelBytes(w), together = BlockWords::kColumns;
+  const auto pack = [&job, bytes, together](BlockRows rows, int64_t begin, int64_t end, float* form) {
+    for (int64_t p = begin; p < end; ++p, rows = rows.From(together))
+      MXNET_CPU_CALL(PackBlockWords)(rows, std::min(together, job.hidden - p * together), reinterpret_cast<char*>(form) + p * bytes);
+  };
+  const auto fill = [&](float* form) {
+    ParallelFor(panels, std::max<int64_t>(1, 65536 / bytes), [&](int64_t b, int64_t e) { pack(w.From(b * together), b, e, form); });
+  };
+  const auto parts = [&] {
+    nn::WeightParts all;
+    const auto row = static_cast<size_t>(w.blocks * w.bytes);
+    all.count = panels, all.bytes = static_cast<size_t>(together) * row, all.all = static_cast<size_t>(job.hidden) * row;
+    all.fill = [&](const void* from, int64_t begin, int64_t end, float* form, void*) {
+      BlockRows rows = w.From(begin * together);
+      rows.packed = static_cast<const uint8_t*>(from);
+      pack(rows, begin, end, form);
+    };
+    return all;
+  };
+  const uint64_t form = nn::kOfContentsAlone | kForm | static_cast<uint64_t>(w.bits);
+  const auto kept = [&](std::initializer_list<int> beside) {
+    return reinterpret_cast<const char*>(nn::KeptWeights(args, job.weight_input, w.packed, form, panels * bytes / 4, fill, beside, parts));
+  };
+  return w.shift ? kept({job.scale_input, job.shift_input}) : kept({job.scale_input});
+}
+
+void MultiplyWords(KernelArgs& args, const BlockJob& job) {
+  constexpr int64_t kTogether = 4 * BlockWords::kColumns, kAlone = 1 << 19;  // columns; multiplications of a thread
+  const char* words = WordsOf(args, job);
+  const std::vector<ByteRow> rows = ByteRows(args, job);
+  const int64_t groups = (job.hidden + kTogether - 1) / kTogether, bytes = BlockWords::PanelBytes(job.weight);
+  ParallelFor(groups, std::max<int64_t>(1, kAlone / ((job.rows + 1) * job.K() * kTogether)), [&](int64_t b, int64_t e) {
+    for (int64_t first = b * kTogether; first < std::min(job.hidden, e * kTogether); first += kTogether) {
+      const int64_t columns = std::min(kTogether, job.hidden - first);
+      float* out = job.out + first;
+      MXNET_CPU_CALL(MultiplyBlockWords)
+      (job.weight, words + first / BlockWords::kColumns * bytes, rows.data(), job.rows,
+       {out, job.hidden, columns, job.bias ? job.bias + first : nullptr, job.addend ? job.addend + first : nullptr});
+      if (job.post)
+        for (int64_t r = 0; r < job.rows; ++r) nn::ApplyPost(job.post, out + r * job.hidden, out + r * job.hidden, columns);
+    }
+  });
+}
+
+// ---- few rows in 8 bits
 
 /* Room for so many rows. */
 std::vector<ByteLanes> LanesFor(KernelArgs& args, const BlockJob& job, int64_t count) {
@@ -288,6 +347,11 @@ int64_t ManyRows(int bits) { return bits != 4 ? 12 : CurrentCpuLevel() == CpuLev
 
 void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
   const bool words = BytesTake(job), bytes = words && job.in_integers;
+  if (bytes && nn::KeepsWeights(args, job.weight_input)) {
+    Ran("words of blocks, data in 8 bits", RanAt::kAvx512Vnni);
+    return MultiplyWords(args, job);
+  }
+  if (job.weight_input >= 0) args.NeedWeights(job.weight.packed);  // all others read them as they lie
   if (bytes && job.rows < ManyByteRows(job.weight.bits) && ByteLanes::Takes(job.weight.bytes)) {
     Ran("blocks, data in 8 bits", RanAt::kAvx512Vnni);
     MultiplyLanes(args, job);

@@ -194,14 +194,13 @@ uint64_t FormOf(const KernelArgs& args) {
 
 /* Of all directions, one behind the other. */
 const float* Packed(KernelArgs& args, const Dims& d) {
-  return nn::KeptWeights(
-      args, kInput, args.in[kInput].dptr, FormOf(args), d.directions * DirectionSize(d),
-      [&](float* to) {
-        ParallelFor(d.directions, 1, [&](int64_t b, int64_t e) {
-          for (int64_t dir = b; dir < e; ++dir) PackDirection(args, d, dir, to + dir * DirectionSize(d));
-        });
-      },
-      kHidden);
+  return nn::KeptWeights(args, kInput, args.in[kInput].dptr, FormOf(args), d.directions * DirectionSize(d),
+                         [&](float* to) {
+                           ParallelFor(d.directions, 1, [&](int64_t b, int64_t e) {
+                             for (int64_t dir = b; dir < e; ++dir) PackDirection(args, d, dir, to + dir * DirectionSize(d));
+                           });
+                         },
+                         {kHidden});
 }
 
 // ---- steps

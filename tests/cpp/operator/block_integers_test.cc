@@ -2,13 +2,14 @@
 // machine has.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
 #include "cpu_levels.h"
-#include "operator/quantized/block_dense.h"
+#include "operator/quantized/block_words.h"
 
 namespace mxnet {
 namespace {
@@ -63,7 +64,47 @@ std::vector<float> Computed(const Case& c, bool shifted) {
   return out;
 }
 
+// The same by the words that a plan keeps, and a bias and an addend.
+std::vector<float> ComputedByWords(const Case& c, bool shifted, const std::vector<float>& bias, const std::vector<float>& addend) {
+  const BlockRows weight{c.packed.data(), c.scale.data(), shifted ? c.shift.data() : nullptr, c.blocks, c.bytes, 4};
+  const int64_t together = BlockWords::kColumns, panels = BlockWords::Panels(c.count), size = BlockWords::PanelBytes(weight);
+  std::vector<char> words(static_cast<size_t>(panels * size));
+  for (int64_t p = 0; p < panels; ++p)
+    MXNET_CPU_CALL(PackBlockWords)(weight.From(p * together), std::min(together, c.count - p * together), words.data() + p * size);
+  std::vector<int8_t> bytes(static_cast<size_t>(c.rows * c.K()), 99);
+  std::vector<float> scales(static_cast<size_t>(c.rows * c.blocks), NAN), sums = scales, out(static_cast<size_t>(c.rows * c.count), -7);
+  std::vector<int32_t> less(static_cast<size_t>(c.rows * c.blocks), 99);
+  std::vector<ByteRow> rows;
+  for (int64_t r = 0; r < c.rows; ++r) {
+    rows.push_back({bytes.data() + r * c.K(), scales.data() + r * c.blocks, sums.data() + r * c.blocks, less.data() + r * c.blocks});
+    MXNET_CPU_CALL(FillByteRow)(c.x.data() + r * c.K(), weight, rows.back());
+  }
+  MXNET_CPU_CALL(MultiplyBlockWords)(weight, words.data(), rows.data(), c.rows, {out.data(), c.count, c.count, bias.data(), addend.data()});
+  return out;
+}
+
 using BlockIntegersTest = CpuLevelTest;
+
+TEST_P(BlockIntegersTest, WordsOfPlansGiveTheSame) {
+  if (MXNET_CPU_CALL(BytePanelColumns)() == 0) GTEST_SKIP() << "no instructions for products of bytes";
+  for (int64_t count : {1, 15, 16, 33, 50, 64, 70})
+    for (int64_t rows : {1, 2, 3, 5, 8, 9, 19})
+      for (int64_t blocks : {1, 3, 16})
+        for (int64_t bytes : {4, 12, 16, 20, 64})
+          for (bool shifted : {false, true}) {
+            const Case c = Make(count, rows, blocks, bytes);
+            std::vector<float> bias, addend;
+            for (int64_t i = 0; i < count; ++i) bias.push_back(static_cast<float>(i));
+            for (int64_t i = 0; i < rows * count; ++i) addend.push_back(static_cast<float>(i % 37));
+            const std::vector<float> out = ComputedByWords(c, shifted, bias, addend);
+            for (int64_t i = 0; i < rows * count; ++i) {
+              const double expected =
+                  Expected(c, i / count, i % count, shifted) + bias[static_cast<size_t>(i % count)] + addend[static_cast<size_t>(i)];
+              ASSERT_NEAR(out[static_cast<size_t>(i)], expected, 2e-4 * std::sqrt(static_cast<double>(c.K())))
+                  << count << ' ' << rows << ' ' << blocks << ' ' << bytes << ' ' << shifted << " at " << i;
+            }
+          }
+}
 
 TEST_P(BlockIntegersTest, EqualsPlainSums) {
   for (int64_t count : {1, 4, 7})

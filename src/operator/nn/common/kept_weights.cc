@@ -208,11 +208,12 @@ struct KeptState : OpState {
 
 /* Of what a node makes of the weights; 0: not known. Parameters say how they are read, unless
  * `alone`. */
-uint64_t IdentityOf(const KernelArgs& args, const void* source, int beside, bool alone) {
+uint64_t IdentityOf(const KernelArgs& args, const void* source, std::initializer_list<int> beside, bool alone) {
   if (!args.plan_weights) return 0;
-  uint64_t identity = 1;
-  for (const void* weights : {source, beside < 0 ? source : args.in[beside].dptr}) {
-    const uint64_t own = args.plan_weights->Identity(weights);
+  uint64_t identity = args.plan_weights->Identity(source);
+  if (identity == 0) return 0;
+  for (int input : beside) {
+    const uint64_t own = args.plan_weights->Identity(args.in[input].dptr);
     if (own == 0) return 0;
     identity = Mix(identity, own);
   }
@@ -266,8 +267,8 @@ bool WeightsStay(const KernelArgs& args, int weight_input) {
 }
 
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill, int beside, const std::function<WeightParts()>& parts,
-                         const std::function<WeightParts()>& transposed_parts) {
+                         const std::function<void(float*)>& fill, std::initializer_list<int> beside,
+                         const std::function<WeightParts()>& parts, const std::function<WeightParts()>& transposed_parts) {
   if (!KeepsWeights(args, weight_input)) {
     args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
@@ -279,7 +280,9 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     state = new KeptState();
     args.state->reset(state);
   }
-  const uint64_t version = args.in_versions[weight_input], version_beside = beside < 0 ? 0 : args.in_versions[beside];
+  const uint64_t version = args.in_versions[weight_input];
+  uint64_t version_beside = 0;
+  for (int input : beside) version_beside = Mix(version_beside, args.in_versions[input]);
   if (state->block && state->source == source && state->version == version && state->version_beside == version_beside &&
       state->form == form && state->block->size == size)
     return state->block->Aligned();

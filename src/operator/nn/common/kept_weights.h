@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 
 #include "mxnet/kernel_args.h"
 
@@ -42,14 +43,15 @@ struct WeightParts {
 /*
  * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
  * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.
- * `beside`: another input that `fill` reads; -1: none. `parts`: another way to do what `fill` does;
+ * `beside`: other inputs that `fill` reads. `parts`: another way to do what `fill` does;
  * `transposed_parts`: one that is given the matrix with rows and columns exchanged.
  *
  * Where a plan knows what the contents are (PlanWeights::Identity), another node's copy is found
  * without filling one.
  */
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
-                         const std::function<void(float*)>& fill, int beside = -1, const std::function<WeightParts()>& parts = nullptr,
+                         const std::function<void(float*)>& fill, std::initializer_list<int> beside = {},
+                         const std::function<WeightParts()>& parts = nullptr,
                          const std::function<WeightParts()>& transposed_parts = nullptr);
 
 }  // namespace nn

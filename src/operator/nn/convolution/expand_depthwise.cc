@@ -78,15 +78,14 @@ void Forward(KernelArgs& args) {
   // The packed weights of both lie beside each other, and change when either does.
   const int64_t size = RoundUp(PackedSize(expand), 16);
   const uint64_t form = static_cast<uint64_t>(CurrentCpuLevel()) ^ uint64_t { 1 } << 62;
-  const float* packed = KeptWeights(
-      args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise),
-      [&](float* to) {
-        args.NeedWeights(depthwise.weight.ptr);
-        PackWeights(expand, to);
-        PackDepthwise(depthwise, to + size);
-        args.DoneWithWeights(depthwise.weight.ptr);
-      },
-      second);
+  const float* packed = KeptWeights(args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise),
+                                    [&](float* to) {
+                                      args.NeedWeights(depthwise.weight.ptr);
+                                      PackWeights(expand, to);
+                                      PackDepthwise(depthwise, to + size);
+                                      args.DoneWithWeights(depthwise.weight.ptr);
+                                    },
+                                    {second});
   Ran("packed GEMM with depthwise");
   ExpandDepthwiseRun(expand, depthwise, packed, packed + size, args.workspace);
   if (y_planes) Swap(static_cast<const float*>(depthwise.dst.ptr), b.batch, b.OutSize(), b.channels, y.data<float>());

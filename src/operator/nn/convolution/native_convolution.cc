@@ -59,7 +59,7 @@ bool KeptDense(KernelArgs& args, const DenseCall& call, const float* addend) {
   // rows share the packed ones, and the vector library would make code for each number (5 ms).
   const float* packed = KeptWeights(
       args, call.weight_input, call.weight, Form(ConvMethod::kPacked) | kOfContentsAlone, PackedDenseSize(call.n, call.k),
-      [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); }, -1,
+      [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); }, {},
       [&] { return PackDenseParts(call.n, call.k); }, [&] { return PackTransposedParts(call.n, call.k); });
   Ran("packed GEMM");
   PackedDense(call, packed, addend, args.workspace);
@@ -96,7 +96,7 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (method == ConvMethod::kDepthwise && !DepthwiseTakes(call, added != nullptr)) return false;
   const auto weights = [&](int64_t size, void (*pack)(const ConvCall&, float*), WeightParts (*parts)(const ConvCall&)) {
     return KeptWeights(
-        args, call.weight_input, call.weight.ptr, Form(method), size, [&](float* packed) { pack(call, packed); }, -1,
+        args, call.weight_input, call.weight.ptr, Form(method), size, [&](float* packed) { pack(call, packed); }, {},
         [&] { return parts ? parts(call) : WeightParts(); });
   };
   switch (method) {

@@ -218,7 +218,7 @@ void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
   }
   if (call.pass == ConvPass::kForward && KeepsWeights(args, call.weight_input)) WinogradKeepCompact(3, &d);
   const float* u = KeptWeights(
-      args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); }, -1,
+      args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); }, {},
       [&] { return TransformParts(d, f); });
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
