@@ -34,7 +34,8 @@ bool AsksFor(const Attrs& attrs, int input, int dtype) {
     return std::find(written.begin(), written.end(), input) == written.end();
   }
   const auto* asks = attrs.op->trait<AsksForWeights>();
-  return asks && input < 32 && (asks->inputs >> input & 1) && (dtype == kFloat32 || dtype == kInt8 || (asks->halves && IsHalf(dtype)));
+  if (!asks || input >= 32 || !(asks->inputs >> input & 1) || (asks->when && !asks->when(attrs))) return false;
+  return dtype == kFloat32 || dtype == kInt8 || (asks->halves && IsHalf(dtype)) || (asks->bytes && dtype == kUint8);
 }
 
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)

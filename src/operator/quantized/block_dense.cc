@@ -6,6 +6,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/quantized/block_job.h"
 #include "operator/quantized/quantized.h"
+#include "operator/record/traits.h"
 #include "operator/shared/on_host.h"
 
 namespace mxnet {
@@ -80,6 +81,10 @@ BlockJob JobOf(const P& p, Span<const TBlob> in, const TBlob& out) {
   return job;
 }
 
+/* Plans keep weights and scales in words, and read nothing else of them. */
+bool KeepsWords(const P& p) { return p.in_integers && MXNET_CPU_CALL(BytePanelColumns)() > 0; }
+AsksForWeights Asks(bool (*when)(const Attrs&)) { return {1 << kWeight | 1 << kScale, false, when, true}; }
+
 void Forward(KernelArgs& args) {
   if (!nn::Wanted(args, 0) || args.out[0].Size() == 0) return;
   MultiplyBlocks(args, JobOf(args.param<P>(), args.in, args.out[0]));
@@ -106,6 +111,7 @@ MXNET_REGISTER_OP(_block_dense)
     .set_list_inputs(Inputs)
     .set_trait(nn::LayerTrait{"_fused_block_dense", [](const Attrs&, int ndim) { return ndim - 1; },
                               [](const Attrs& a) { return BiasAt(a.get<P>()); }})
+    .set_trait(Asks([](const Attrs& a) { return KeepsWords(a.get<P>()); }))
     .set_infer_shape(InferShape)
     .set_infer_type(InferType)
     .set_dtypes({kFloat32})
@@ -115,9 +121,10 @@ MXNET_REGISTER_OP(_block_dense)
     .set_zero_gradient()
     .set_kernel([](KernelArgs& a) { OnHost(a, Forward); });
 
-[[maybe_unused]] Op& fused = nn::RegisterFused("_fused_block_dense", "_block_dense").set_dtypes({kFloat32}).set_kernel([](KernelArgs& a) {
-  OnHost(a, FusedForward);
-});
+[[maybe_unused]] Op& fused = nn::RegisterFused("_fused_block_dense", "_block_dense")
+                                 .set_trait(Asks([](const Attrs& a) { return KeepsWords(a.get<nn::FusedParam>().layer->get<P>()); }))
+                                 .set_dtypes({kFloat32})
+                                 .set_kernel([](KernelArgs& a) { OnHost(a, FusedForward); });
 
 }  // namespace
 }  // namespace quantized

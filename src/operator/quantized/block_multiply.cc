@@ -253,10 +253,17 @@ const char* WordsOf(KernelArgs& args, const BlockJob& job) {
     for (int64_t p = begin; p < end; ++p, rows = rows.From(together))
       MXNET_CPU_CALL(PackBlockWords)(rows, std::min(together, job.hidden - p * together), reinterpret_cast<char*>(form) + p * bytes);
   };
+  bool read = false;
+  const auto read_scales = [&] {
+    read = true;
+    args.NeedWeights(w.scale);
+  };
   const auto fill = [&](float* form) {
+    read_scales();
     ParallelFor(panels, std::max<int64_t>(1, 65536 / bytes), [&](int64_t b, int64_t e) { pack(w.From(b * together), b, e, form); });
   };
   const auto parts = [&] {
+    read_scales();
     nn::WeightParts all;
     const auto row = static_cast<size_t>(w.blocks * w.bytes);
     all.count = panels, all.bytes = static_cast<size_t>(together) * row, all.all = static_cast<size_t>(job.hidden) * row;
@@ -271,7 +278,9 @@ const char* WordsOf(KernelArgs& args, const BlockJob& job) {
   const auto kept = [&](std::initializer_list<int> beside) {
     return reinterpret_cast<const char*>(nn::KeptWeights(args, job.weight_input, w.packed, form, panels * bytes / 4, fill, beside, parts));
   };
-  return w.shift ? kept({job.scale_input, job.shift_input}) : kept({job.scale_input});
+  const char* words = w.shift ? kept({job.scale_input, job.shift_input}) : kept({job.scale_input});
+  if (read) args.DoneWithWeights(w.scale);
+  return words;
 }
 
 void MultiplyWords(KernelArgs& args, const BlockJob& job) {
@@ -351,7 +360,10 @@ void MultiplyBlocks(KernelArgs& args, const BlockJob& job) {
     Ran("words of blocks, data in 8 bits", RanAt::kAvx512Vnni);
     return MultiplyWords(args, job);
   }
-  if (job.weight_input >= 0) args.NeedWeights(job.weight.packed);  // all others read them as they lie
+  if (job.weight_input >= 0) {  // all others read them as they lie
+    args.NeedWeights(job.weight.packed);
+    args.NeedWeights(job.weight.scale);
+  }
   if (bytes && job.rows < ManyByteRows(job.weight.bits) && ByteLanes::Takes(job.weight.bytes)) {
     Ran("blocks, data in 8 bits", RanAt::kAvx512Vnni);
     MultiplyLanes(args, job);

@@ -247,10 +247,13 @@ struct RecomputesNearlyFree {};
 struct JoinsParameters {};
 
 /* The kernel for the CPU says before it reads these inputs in float32 or int8 (bit i: input i), and
- * when it has them in a form of its own (KernelArgs::NeedWeights). `halves`: in 16 bits, too. */
+ * when it has them in a form of its own (KernelArgs::NeedWeights). `halves`: in 16 bits, too.
+ * `when`: for such parameters; null: for all. `bytes`: in uint8, too. */
 struct AsksForWeights {
   uint32_t inputs = 0;
   bool halves = false;
+  bool (*when)(const Attrs&) = nullptr;
+  bool bytes = false;
 };
 
 /* For each new shape the kernel for the CPU prepares something that takes as long as some calls,
