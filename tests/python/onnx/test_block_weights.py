@@ -65,6 +65,21 @@ def rounds_its_data(net):
     return '"in_integers": "True"' in net.convert()[0].tojson()
 
 
+@pytest.mark.parametrize("with_zeros", [False, True])
+@pytest.mark.parametrize("kind", [T.INT4, T.UINT4, T.UINT8])
+def test_later_calls_give_what_the_first_does(kind, with_zeros):
+    """A plan keeps weights in an order of its own, and so do other plans and runs without one."""
+    rng = np.random.RandomState(3)
+    numbers, scale, zeros, floats = weight(rng, kind, 192, 70, 32, with_zeros)
+    net = mx.onnx.load(model(kind, numbers, scale, zeros, 32).SerializeToString())
+    for rows in (1, 2, 7, 8, 9, 17, 8, 1):
+        x = rng.randn(rows, 192).astype("float32")
+        forms = [in_8_bits(x, 32) @ floats, x.astype("float64") @ floats]
+        bound = 2e-5 * np.abs(forms[1]).max()
+        for _ in range(3):
+            assert min(np.abs(net(x).asnumpy() - v).max() for v in forms) < bound
+
+
 @pytest.mark.parametrize("kind, block, with_zeros", [(T.INT8, 16, False), (T.UINT8, 32, True), (T.UINT8, 64, False)])
 def test_data_of_8_bit_blocks_is_rounded_by_default(kind, block, with_zeros):
     """As in onnxruntime; where a processor gains by it."""
