@@ -62,8 +62,8 @@ class StepTeam {
     for (; round_.load(std::memory_order_acquire) == round; ++spins) SpinOnce(spins);
     if (spins > kSpins) disturbed_.store(true, std::memory_order_relaxed);
   }
-  /* Did a member keep the others waiting? Then other programs use its core. */
-  bool disturbed() const { return disturbed_.load(std::memory_order_relaxed); }
+  /* Did a member keep the others waiting, or come too late? Then other programs use its core. */
+  bool disturbed() const { return disturbed_.load(std::memory_order_relaxed) || state_.load(std::memory_order_relaxed) == kAlone; }
 
  private:
   enum State : int { kOpen, kTogether, kAlone };
