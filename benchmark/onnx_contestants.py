@@ -123,12 +123,28 @@ def of_file(path, prefix):
         return {k[len(prefix):]: f[k] for k in f.files if k.startswith(prefix)}
 
 
+def in_shape(arrays, shapes):
+    """The arrays, cut or repeated."""
+    return {name: np.resize(a, shapes[name]).astype(a.dtype) for name, a in arrays.items()}
+
+
+def other_of(path, one_path, feed):
+    """Inputs of other shapes, by name. Sizes that are the same there and in the inputs of batch 1
+    stay as they are in `feed`: so a decoder of batch 8 goes on with a longer cache."""
+    if not path or not os.path.exists(path):
+        return {}
+    other, one = of_file(path, "in_"), of_file(one_path, "in_")
+    return in_shape(other, {name: [own if b == a else b for own, a, b in zip(feed[name].shape, one[name].shape, array.shape)]
+                            for name, array in other.items()})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--contestant", choices=MODULE, required=True)
     parser.add_argument("--model", required=True)
     parser.add_argument("--inputs", required=True)
     parser.add_argument("--other", help="inputs of other shapes")
+    parser.add_argument("--one", help="inputs of batch 1, where there are others")
     parser.add_argument("--outputs", help="file for what it computed")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--level", choices=LEVELS, default="avx512")
@@ -138,7 +154,7 @@ def main():
     send = answers()
     module = __import__(MODULE[args.contestant])
     feed = of_file(args.inputs, "in_")
-    other = of_file(args.other, "in_") if args.other and os.path.exists(args.other) else {}
+    other = other_of(args.other, args.one, feed)
     if args.warm:
         warm_memory(128 + 2 * (os.path.getsize(args.model) >> 20))
     with open("/proc/self/clear_refs", "w") as f:
@@ -170,12 +186,9 @@ def main():
         cache is; the median. Nothing where the model refuses such sizes."""
         times = []
         for step in range(1, LATER + 1):
-            values = {}
-            for name, array in other.items():
-                shape = [b + step if a != b else b for a, b in zip(feed[name].shape, array.shape)]
-                values[name] = np.resize(array, shape).astype(array.dtype)
+            shapes = {name: [b + step if a != b else b for a, b in zip(feed[name].shape, array.shape)] for name, array in other.items()}
             try:
-                times.append(answer(values))
+                times.append(answer(in_shape(other, shapes)))
             except Exception:   # whatever a runtime raises
                 return None
         return {clock: statistics.median(t[clock] for t in times[SETTLE:]) for clock in times[0]}

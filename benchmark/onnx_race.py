@@ -134,7 +134,7 @@ class Row:
         python, env = (sys.executable, mine) if contestant == "ours" else (self.args.peers, plain)
         path = lambda batch: onnx_models.inputs_path(self.args.cache, self.name, batch)
         arguments = ["--model", os.path.join(self.args.cache, self.name + ".onnx"), "--inputs", path(self.batch),
-                     "--other", path(onnx_models.OTHER), "--threads", str(self.threads), "--level", self.level,
+                     "--other", path(onnx_models.OTHER), "--one", path(1), "--threads", str(self.threads), "--level", self.level,
                      "--outputs", self.outputs_path(contestant)] + ["--half"] * self.about.half + ["--warm"] * (not awake)
         return Contestant(contestant, python, WORKER, [contestant, *arguments],
                           onnx_contestants.environment(contestant, self.level, env))
