@@ -242,7 +242,8 @@ Value TableOf(const Call& c, const Quantity& x, const Quantity& y, int dtype, co
   const auto known = [&](const Quantity& q) {
     return q.scale.known() && IsNumber(q.scale, &number) && (q.zero.kind == Value::kNone || IsNumber(q.zero, &number));
   };
-  if (!IsBytes(x.numbers) || x.numbers.known() || x.numbers.size() < 256 || !known(x) || !known(y) || (dtype != kInt8 && dtype != kUint8))
+  if (!IsBytes(x.numbers) || x.numbers.known() || (!c.ForAnyShape() && x.numbers.size() < 256) || !known(x) || !known(y) ||
+      (dtype != kInt8 && dtype != kUint8))
     return apply(x.numbers);
   uint8_t bytes[256];
   for (int i = 0; i < 256; ++i) bytes[i] = static_cast<uint8_t>(i);
@@ -268,7 +269,7 @@ Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, const Qua
   }
   AttrDict attrs;
   double as, az, bs, bz;
-  if (IsBytes(a.numbers) && IsBytes(b.numbers) && a.numbers.size() > 0 && b.numbers.size() > 0 && KnownSteps(a, &as, &az) &&
+  if (IsBytes(a.numbers) && IsBytes(b.numbers) && !a.numbers.empty() && !b.numbers.empty() && KnownSteps(a, &as, &az) &&
       KnownSteps(b, &bs, &bz) && y.given() && PutResult(y, dtype, &attrs)) {
     const Shape shape = BroadcastOf(c, a.numbers.shape(), b.numbers.shape());
     PutSteps("a", as, az, &attrs), PutSteps("b", bs, bz, &attrs), PutBounds(form.low, form.high, &attrs);
@@ -287,7 +288,7 @@ Value PairInSteps(const Call& c, const Quantity& a, const Quantity& b, const Qua
 Value MeanInSteps(const Call& c, const Quantity& x, const Quantity& y, int dtype) {
   AttrDict attrs;
   double scale, zero;
-  if (IsBytes(x.numbers) && x.numbers.size() > 0 && x.numbers.ndim() >= 3 && KnownSteps(x, &scale, &zero) && PutResult(y, dtype, &attrs)) {
+  if (IsBytes(x.numbers) && !x.numbers.empty() && x.numbers.ndim() >= 3 && KnownSteps(x, &scale, &zero) && PutResult(y, dtype, &attrs)) {
     attrs["scale"] = Text(scale), attrs["zero"] = Text(static_cast<int64_t>(zero));
     return c.Op("_integer_mean", {x.numbers}, attrs);
   }
