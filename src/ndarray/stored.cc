@@ -148,6 +148,11 @@ void SetHasForms(const NDArray& array) {
 
 bool HasForms(const NDArray& array) { return StoredIn(array) != 0 && array.chunk()->stored->has_forms(); }
 
+bool IsFilled(const NDArray& array) {
+  std::lock_guard<ForkMutex> lock(*g_stored);
+  return array.chunk()->stored && array.chunk()->stored->filled_;
+}
+
 void FillStored(Chunk* chunk) {
   if (!chunk->is_delayed()) return;
   std::lock_guard<ForkMutex> lock(*g_stored);

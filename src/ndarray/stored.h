@@ -45,6 +45,7 @@ class StoredContents {
   mutable std::atomic<bool> has_forms_{false};
   friend NDArray StoredArray(const Shape& shape, int dtype, std::shared_ptr<StoredContents> contents);
   friend uint64_t StoredIn(const NDArray& array);
+  friend bool IsFilled(const NDArray& array);
   friend void FillStored(Chunk* chunk);
   friend bool HoldStored(Chunk* chunk);
   friend void ReleaseStored(Chunk* chunk);
@@ -69,6 +70,8 @@ void SetHasForms(const NDArray& array);
 /* Has one wanted a form of them, or of what was computed of them? Another one that wants the same
  * most likely finds it while plans of the model are there. */
 bool HasForms(const NDArray& array);
+/* Are its contents in memory, and somebody holds them? */
+bool IsFilled(const NDArray& array);
 /* For those that may keep it: the contents are there from now on. */
 void FillStored(Chunk* chunk);
 /* How to read a part of contents that are not in memory, or of their transposition; empty: they

@@ -1,6 +1,7 @@
 #include "onnx/once.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ndarray/stored.h"
 #include "onnx/stage.h"
@@ -31,13 +32,10 @@ NodeByNode::NodeByNode(Session* session, const std::vector<const NodeProto*>& no
       for (const int place : *list) {
         if (place < 0 || read[static_cast<size_t>(place)]) continue;
         read[static_cast<size_t>(place)] = 1;
-        const Value* const constant = places_[static_cast<size_t>(place)].constant;
-        if (!constant)
-          step.last.push_back(place);
-        else if (constant->kind == Value::kTensor)
-          weights_.push_back(constant->array);
+        if (!places_[static_cast<size_t>(place)].constant) step.last.push_back(place);
       }
   }
+  AddWeights();
   for (const Place& place : places_) constants_.push_back(place.constant);
   GiveSlots();
 }
@@ -108,10 +106,27 @@ void NodeByNode::AddSteps(const std::vector<const NodeProto*>& nodes, const Conv
   }
 }
 
+void NodeByNode::AddWeights() {
+  std::unordered_set<const Chunk*> added;
+  const auto add = [&](const NDArray& a) {
+    if (added.insert(a.chunk()).second) weights_.push_back(a);
+  };
+  for (const Step& step : steps_) {
+    if (step.recipe) {
+      for (const NDArray& a : step.recipe->constants()) add(a);
+      continue;
+    }
+    for (const int place : step.in) {
+      const Value* const constant = place < 0 ? nullptr : places_[static_cast<size_t>(place)].constant;
+      if (constant && constant->kind == Value::kTensor) add(constant->array);
+    }
+  }
+}
+
 size_t NodeByNode::given_back() const {
   size_t bytes = 0;
   for (const NDArray& a : weights_)
-    if (a.delayed() && !HasForms(a)) bytes += a.type().Bytes();
+    if (a.delayed() && !HasForms(a) && !IsFilled(a)) bytes += a.type().Bytes();
   return bytes;
 }
 

@@ -2,9 +2,9 @@
  * A model node by node, for shapes that come for the first time.
  *
  * A plan costs some hundred microseconds to make, and milliseconds for a decoder. A service whose
- * batches have ever new sizes would pay that in most calls, for a model that computes for less. So
- * such a call runs each node on arrays, by the converter that plans are made with, or by what that
- * has made before (Recipe). Shapes that come again get a plan.
+ * batches have ever new sizes would pay that in most calls, and a decoder whose cache grows in each
+ * step. So such a call runs each node on arrays, by the converter that plans are made with, or by
+ * what that has made before (Recipe). Shapes that come again get a plan.
  */
 #ifndef MXNET_ONNX_ONCE_H_
 #define MXNET_ONNX_ONCE_H_
@@ -68,6 +68,7 @@ class NodeByNode {
   int PlaceOf(const std::string& name);
   bool AddKnown(const NodeProto& node, const std::vector<Value>* made);
   void AddSteps(const std::vector<const NodeProto*>& nodes, const Conversions& converted);
+  void AddWeights();
   void GiveSlots();
   Value* SlotOf(int place, Frame* frame) const { return &frame->made[places_[static_cast<size_t>(place)].slot]; }
   std::unique_ptr<const Recipe> RecipeFor(const Step& step, const std::vector<Value>* inputs) const;
@@ -86,7 +87,7 @@ class NodeByNode {
   std::vector<const Value*> constants_;  // of all places
   size_t num_slots_ = 0;
   std::unordered_map<std::string_view, int> place_of_;
-  std::vector<NDArray> weights_;  // that the steps read
+  std::vector<NDArray> weights_;  // that the steps read, as the file has them or as recipes do
   std::vector<int> results_;      // that are kept
   mutable std::atomic<size_t> read_again_{0};
   mutable std::mutex mutex_;

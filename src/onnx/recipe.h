@@ -33,6 +33,8 @@ class Recipe {
                                              const std::vector<Value>& inputs, const std::vector<char>& constant);
   /* Would the converter make the same of these? */
   bool Fits(Span<const Value* const> inputs) const;
+  /* What it has of weights, and of what converters made. */
+  const std::vector<NDArray>& constants() const { return constants_; }
   /* What one thread at a time needs for it. */
   struct Scratch {
     CallStates states;

@@ -86,19 +86,14 @@ const Value* StageBuilder::Find(const std::string& name) {
   if (made != values_.end()) return &made->second;
   const auto given = env_.find(name);
   if (given == env_.end()) {
-    const Value* constant = session_->ConstantNamed(name);
-    if (!constant && pending_->known) {
-      const auto before = pending_->known->find(name);
-      if (before != pending_->known->end()) constant = &before->second;
-    }
+    const Value* const constant = session_->ConstantNamed(name);
     if (!constant || !builder_.Widens(*constant)) return constant;
     return &(values_[name] = builder_.Widened(*constant, name));
   }
   const Value& v = given->second;
-  // In a part, contents that are too many to be compared may be others at the next call.
-  const bool fixed = v.kind == Value::kTensor && v.known() && pending_->fixed.count(name) && (!pending_->is_part || IsSmall(v));
-  if (v.kind == Value::kStrings || (pending_->is_part && fixed)) demanded_.insert(name);
-  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && v.known() && (fixed || demanded_.count(name))))
+  const bool fixed = pending_->fixed.count(name) || demanded_.count(name);
+  if (v.kind == Value::kStrings) demanded_.insert(name);
+  if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && v.known() && fixed))
     return &(values_[name] = builder_.Widened(Kept(v), name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
@@ -219,7 +214,6 @@ std::vector<Value> StageBuilder::ResultsOf(const NodeProto& node) {
     std::vector<Value> results = runner_->converted_.Take(node, operands, &builder_);
     if (!results.empty()) return results;
   }
-  anew_.insert(&node);
   std::vector<Value> inputs;
   for (const Value* v : operands) inputs.push_back(*v);
   const Rule* rule = FindRule(node.domain, node.op, node.opset);
@@ -271,10 +265,8 @@ void StageBuilder::Collect() {
   if (!rest_.empty()) {
     stage_->rest = std::make_unique<Pending>();
     stage_->rest->nodes = rest_;
-    stage_->rest->needed = runner_->Needed(rest_, pending_->is_part ? std::vector<std::string>() : pending_->after);
+    stage_->rest->needed = runner_->Needed(rest_, pending_->after);
     stage_->rest->after = pending_->after;
-    stage_->rest->known = pending_->known;
-    stage_->rest->is_part = pending_->is_part;
     stage_->rest->fixed = pending_->fixed;
     stage_->rest->fixed.insert(demanded_.begin(), demanded_.end());
     for (const auto& result : stage_->results)
@@ -299,10 +291,10 @@ void StageBuilder::Collect() {
     stage_->operands.push_back({"", -1, reduced != reduced_.end() ? reduced->second : builder_.constants().at(n.get())});
   }
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
-  stage_->op = runner_->OpFor(
-      *stage_,
+  stage_->op = CachedOp::Create(
+      stage_->symbol,
       {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}},
-      pending_->is_part);
+      session_->arenas());
 }
 
 /* Biases that the file adds by nodes of their own become those of layers, so that they are rounded
@@ -411,9 +403,8 @@ int Runner::DeclaredType(const std::string& name) const {
   return -1;
 }
 
-std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std::string& types, bool* made) {
+std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std::string& types) {
   std::lock_guard<std::mutex> lock(mutex_);
-  *made = false;
   bool same_types = false;
   for (auto it = pending->stages.begin(); it != pending->stages.end(); ++it) {
     if ((*it)->types != types) continue;
@@ -426,12 +417,8 @@ std::shared_ptr<Stage> Runner::Find(Pending* pending, const Env& env, const std:
     pending->stages.splice(pending->stages.begin(), pending->stages, it);
     return pending->stages.front();
   }
-  *made = true;
-  if (same_types && !pending->is_part) ++pending->rebuilt;
-  StageBuilder builder(this, pending, env, false);
-  std::shared_ptr<Stage> stage = builder.Build();
-  if (pending == &root_ && !root_.stages.empty() && !parts_) draft_ = builder.DraftParts();
-  pending->stages.push_front(std::move(stage));
+  if (same_types) ++pending->rebuilt;
+  pending->stages.push_front(StageBuilder(this, pending, env, false).Build());
   if (pending->stages.size() > KeptPlans(*pending)) pending->stages.pop_back();
   return pending->stages.front();
 }
@@ -533,7 +520,6 @@ void Runner::Explain(std::string* into) {
       *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes";
     *into += '\n';
   }
-  if (parts_) *into += "in " + std::to_string(parts_->list.size()) + " parts for shapes that come once\n";
 }
 
 static void ListStages(const Pending& pending, std::vector<std::shared_ptr<Stage>>* into) {
@@ -564,14 +550,12 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
   const std::string types = TypesOf(root_, env);
-  const Way way = WayFor(types, env, into);
+  const Way way = WayFor(types, env);
   if (way.rehearsed) Rehearse(*way.rehearsed, env);
   if (way.once)
     RunOnce(*way.once, &env);
-  else if (way.parts)
-    RunParts(way.parts.get(), into, &env, &stages);
   else
-    RunFrom(&root_, types, into, &env, &stages);
+    RunPlanned(types, into, &env, &stages);
   GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
   std::vector<Value> results;
   for (const ValueInfo& v : graph_->outputs) {

@@ -5,12 +5,12 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "mxnet/executor.h"
@@ -33,6 +33,8 @@ struct Slot {
   int output = -1;
   std::vector<Slot> elements;  // of a sequence
 };
+
+constexpr double kNotTimed = 1e18;
 
 struct Stage {
   std::string types;                                          // of what it was made for
@@ -57,13 +59,13 @@ struct Stage {
   std::vector<Operand> operands;
   int num_outputs = 0;
   std::vector<std::pair<std::string, Slot>> results;
-  std::deque<NodeProto> made;                    // nodes in the place of others
-  std::vector<const NodeProto*> host;            // to be run on arrays when the plan is done
-  std::unique_ptr<Pending> rest;                 // what follows; null: nothing
-  double elements = 0;                           // of the values at its start
-  bool prepares = false;                         // kernels do, for each shape (PreparesForShape)
-  mutable std::atomic<int> timed{0};             // runs of the plan that were timed,
-  mutable std::atomic<double> fastest_ns{1e18};  // and the fastest one
+  std::deque<NodeProto> made;                         // nodes in the place of others
+  std::vector<const NodeProto*> host;                 // to be run on arrays when the plan is done
+  std::unique_ptr<Pending> rest;                      // what follows; null: nothing
+  double elements = 0;                                // of the values at its start
+  bool prepares = false;                              // kernels do, for each shape (PreparesForShape)
+  mutable std::atomic<int> timed{0};                  // runs of the plan that were timed,
+  mutable std::atomic<double> fastest_ns{kNotTimed};  // and the fastest one
 };
 
 /* Nodes that are still to be done, and the stages that begin there, the one used last first. */
@@ -72,43 +74,14 @@ struct Pending {
   std::vector<std::string> needed;  // names that these nodes and the outputs read
   std::set<std::string> fixed;      // those that have the same contents whenever one comes here: the stage before implies them
   std::list<std::shared_ptr<Stage>> stages;
-  int rebuilt = 0;  // stages made for other contents, with the same types
-  // ---- of a part of the model (Parts)
-  bool is_part = false;              // contents of `fixed` may be others at each call, and belong to what a stage was made for
-  std::vector<std::string> after;    // what it gives to later parts, and to the caller; sorted
-  std::shared_ptr<const Env> known;  // what nodes gave that read weights alone
-};
-
-/*
- * A model in parts, for shapes that come once.
- *
- * A decoder whose cache grows has new shapes in each step. A plan of the whole model costs more
- * than it gives then. But most nodes see what they saw before: dense layers and norms of one token.
- * So the model is cut between nodes that were converted anew when shapes changed last and those
- * that were not. The latter's parts find their plans. The former's are small, and parts of layers
- * that are alike have one plan. A shape that comes again soon gets a plan of the whole model.
- */
-struct Parts {
-  struct Part {
-    Pending pending;
-    bool changes;                   // with the shapes
-    std::vector<std::string> last;  // names that no later part reads, nor the caller
-  };
-  std::deque<Part> list;  // in the order in which they run
-  bool complete = false;  // all were run once
-};
-
-/* What parts are made of when a call asks for them: the second plan of the whole model. */
-struct PartsDraft {
-  Env values;                                 // of all names
-  std::unordered_set<const NodeProto*> anew;  // were not converted as for the first plan
-  std::set<std::string> given, demanded;      // names of inputs; those whose contents the plan is for
+  int rebuilt = 0;                 // stages made for other contents, with the same types
+  std::vector<std::string> after;  // what it gives to nodes that are no part of it, and to the caller; sorted
 };
 
 /* One graph of a model: the main one, or a body that is run again and again. */
 class Runner {
  public:
-  /* `grows`: shapes that come once are met by running in parts, or node by node. */
+  /* `grows`: shapes that come once may run node by node. */
   Runner(Session* session, const GraphProto* graph, bool grows);
   /* `env`: inputs and captured values. */
   std::vector<Value> Run(Env env, const std::map<std::string, NDArray>& into = {});
@@ -126,31 +99,34 @@ class Runner {
   std::shared_ptr<Stage> RunNodes(Env* env);
 
  private:
-  /* `made`: whether it was not there. */
-  std::shared_ptr<Stage> Find(Pending* pending, const Env& env, const std::string& types, bool* made);
+  std::shared_ptr<Stage> Find(Pending* pending, const Env& env, const std::string& types);
   using Stages = std::vector<std::shared_ptr<Stage>>;
   bool IsKept(const std::string& name, const Stages& stages) const;
-  bool RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  void RunParts(Parts* parts, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  struct Way {  // neither of the first two: a plan of the whole model
-    std::shared_ptr<Parts> parts;
-    std::shared_ptr<const NodeByNode> once;
+  void RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
+  struct Way {
+    std::shared_ptr<const NodeByNode> once;       // null: a plan
     std::shared_ptr<const NodeByNode> rehearsed;  // runs as well, for shapes to come
   };
-  Way WayFor(const std::string& types, const Env& env, const std::map<std::string, NDArray>& into);
-  bool IsQuick(const Env& env) const;
+  Way WayFor(const std::string& types, const Env& env);
+  struct Planned {
+    double ns = 0, elements = 1;
+    bool prepares = false, measured = true;  // some kernels prepare for each shape; all was timed
+  };
+  Planned OfPlans() const;
+  static Planned OfPlan(const Stage& first);
+  bool IsQuick(double elements) const;
   std::shared_ptr<const NodeByNode> ToRehearse(const Env& env);
   void Rehearse(const NodeByNode& once, Env env);
+  void RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
+  void PutTimeMade(double ns, double elements);
   void RunOnce(const NodeByNode& once, Env* env);
+  void PutTimeOnce(double ns, double elements);
   void LeaveOnce();
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   std::shared_ptr<const NodeByNode> Once(bool recipes);
   /* For a round of a body; null when a plan serves it. */
   std::shared_ptr<const NodeByNode> OnceForRound(const std::string& types, const Env& env);
-  /* The model in parts; null when that is not worth it. */
-  std::shared_ptr<Parts> MakeParts(const PartsDraft& draft) const;
   static size_t KeptPlans(const Pending& pending);
-  std::shared_ptr<CachedOp> OpFor(const Stage& stage, const AttrDict& flags, bool shared);
   void InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const;
   void Execute(const Stage& stage, const std::map<std::string, NDArray>& into, Env* env);
   void RunNode(const NodeProto& node, Env* env);
@@ -172,14 +148,15 @@ class Runner {
   std::mutex mutex_;                      // of what follows
   Pending root_;
   Conversions converted_;  // of the stages that were made last
-  std::unique_ptr<PartsDraft> draft_;
-  std::shared_ptr<Parts> parts_;
   std::shared_ptr<const NodeByNode> once_;
-  int met_once_ = 0;                                       // shapes that it served
+  bool met_once_ = false;                                  // a shape that it was to serve
+  int timed_made_ = 0;                                     // plans made for new shapes,
+  double made_ns_ = std::numeric_limits<double>::max();    // and what the fastest took, beside its run
+  int timed_once_ = 0;                                     // runs of it, with recipes
+  double lost_once_ = std::numeric_limits<double>::max();  // beside a plan, for each element of the inputs: the least, in nanoseconds
   int same_again_ = 0;                                     // calls with the shapes of the one before, up to the rehearsal
   bool never_once_ = false;                                // it failed, or read too many weights
   std::deque<std::string> recent_;                         // types of the last calls, the last one first
-  std::map<std::string, std::shared_ptr<CachedOp>> same_;  // of parts, by what they compute
 };
 
 /* Makes one stage. */
@@ -189,9 +166,6 @@ class StageBuilder {
   StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole);
   std::shared_ptr<Stage> Build();
   ConvertedGraph BuildWhole();
-  /* Null: the model is not to be cut into parts. REQUIRES: Build made its first stage; nothing is
-   * called afterwards. */
-  std::unique_ptr<PartsDraft> DraftParts();
 
  private:
   const Value* Lookup(const std::string& name);
@@ -239,7 +213,6 @@ class StageBuilder {
   std::unordered_map<std::string, const Value*> found_;  // what was asked for, in values_ or in the session
   std::set<std::string> demanded_, later_;
   std::vector<const NodeProto*> rest_;
-  std::unordered_set<const NodeProto*> anew_;  // were not converted as before
   std::shared_ptr<Stage> stage_;
   std::vector<NodeEntry> outputs_;
   std::map<std::pair<const Node*, uint32_t>, int> output_of_;

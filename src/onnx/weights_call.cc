@@ -25,8 +25,9 @@ bool AskedWeights::Take(const NDArray& array, TBlob* blob) {
 void AskedWeights::Need(const void* weights) {
   Weight* const w = Find(weights);
   if (!w || w->held) return;
+  const bool was_there = IsFilled(*w->array);
   w->held = HoldStored(w->array->chunk());
-  if (w->held) states_->AddReadBytes(w->array->type().Bytes());
+  if (w->held && !was_there) states_->AddReadBytes(w->array->type().Bytes());
 }
 
 void AskedWeights::Done(const void* weights) {

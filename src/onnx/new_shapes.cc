@@ -1,0 +1,253 @@
+// How calls are run whose shapes are new, and when a plan is worth making.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "mxnet/env.h"
+#include "mxnet/op.h"
+#include "onnx/stage.h"
+
+namespace mxnet {
+namespace onnx {
+namespace {
+
+constexpr size_t kRecentCalls = 4;                // a shape among so many, or a quarter of the plans that are kept, gets a plan
+constexpr size_t kMostOfQuick = 2048;             // nodes of a graph that may run node by node,
+constexpr size_t kMostOfCut = 8;                  // of a model whose stages are plans, and nodes that run on arrays anyway,
+constexpr size_t kMostPreparing = 256;            // and of one whose kernels prepare for each shape (PreparesForShape)
+constexpr double kNsOfPlan = 300000;              // about what a new plan costs,
+constexpr double kNsOfPlanNode = 8000;            // and each node of it,
+constexpr double kNsOfRoundNode = 4000;           // less where plans of a body may serve many rounds
+constexpr int kMostTimed = 6;                     // runs of a plan, behind the first
+constexpr int kBeforeRehearsal = 5;               // calls with the same shapes: they tell how long a plan runs
+constexpr double kSmaller = 8;                    // times: what comes may be that much smaller than what stayed
+constexpr double kNsOfRehearsed = 800000;         // the longest: what longer ones leave in memory is more than what they save
+constexpr size_t kMostGivenBack = 1 << 20;        // bytes of weights that would be read from the file again
+constexpr double kUnplanned = 0.3;                // how much longer nodes one by one run than a plan, by itself, until they have told,
+constexpr double kUnprepared = 1;                 // and where kernels prepare for each shape
+constexpr int kMostTimedOnce = 8, kTellOnce = 3;  // runs node by node, and how many tell
+constexpr int kTellMade = 2;                      // plans that were made, behind the first
+
+/* What nobody reads any more gives its memory back. */
+void Drop(const Pending& pending, Env* env) {
+  for (auto it = env->begin(); it != env->end();)
+    it = std::binary_search(pending.needed.begin(), pending.needed.end(), it->first) ? std::next(it) : env->erase(it);
+}
+
+}  // namespace
+
+/* What the first runs took tells better than estimates what a model is worth. The very first one
+ * packs weights. */
+void Runner::InvokeTimed(const Stage& stage, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) const {
+  const int run = stage.timed.load(std::memory_order_relaxed);
+  if (run > kMostTimed || !grows_ || session_->options().ctx.is_gpu() || mxnet::Env::Get().enforce_determinism)
+    return stage.op->Invoke(in, out);
+  const auto begin = std::chrono::steady_clock::now();
+  stage.op->Invoke(in, out);
+  for (const NDArray* a : out) a->WaitToRead();
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
+  stage.timed.store(run + 1, std::memory_order_relaxed);
+  if (run > 0 && ns.count() < stage.fastest_ns.load(std::memory_order_relaxed))
+    stage.fastest_ns.store(ns.count(), std::memory_order_relaxed);
+}
+
+/* What the plan that was used last takes by itself, of those that were timed if some were.
+ * REQUIRES: a plan. */
+Runner::Planned Runner::OfPlans() const {
+  for (const auto& stage : root_.stages) {
+    const Planned planned = OfPlan(*stage);
+    if (planned.measured) return planned;
+  }
+  return OfPlan(*root_.stages.front());
+}
+
+Runner::Planned Runner::OfPlan(const Stage& first) {
+  Planned planned;
+  planned.elements = std::max(1.0, first.elements);
+  for (const Stage* stage = &first; stage;) {
+    const double measured = stage->fastest_ns.load(std::memory_order_relaxed);
+    // What a plan took with all prepared says little of a call by itself.
+    planned.prepares = planned.prepares || stage->prepares;
+    planned.measured = planned.measured && !planned.prepares && (!stage->op || measured < kNotTimed);
+    if (stage->op) planned.ns += planned.measured ? measured : stage->op->Stats().forward_ns;
+    stage = stage->rest && !stage->rest->stages.empty() ? stage->rest->stages.front().get() : nullptr;
+  }
+  return planned;
+}
+
+/* Does running node by node lose less time for inputs of so many elements than making a plan takes?
+ * REQUIRES: a plan. */
+bool Runner::IsQuick(double elements) const {
+  const Stage& made = *root_.stages.front();
+  if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32) return false;
+  const bool cut = !made.op || made.rest || !made.host.empty();
+  if (IsModel() && cut && root_.nodes.size() > kMostOfCut) return false;
+  const auto runs_graphs = [](const NodeProto* n) { return ControlOf(*n) || IsIf(*n) || n->of_stage; };
+  if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
+  const Planned planned = OfPlans();
+  if (planned.prepares && root_.nodes.size() > kMostPreparing) return false;
+  double lost = planned.ns / planned.elements * (planned.prepares || !grows_ ? kUnprepared : kUnplanned);
+  if (timed_once_ >= kTellOnce) lost = lost_once_;
+  const double nodes = static_cast<double>(root_.nodes.size());
+  double making = (grows_ ? kNsOfPlan : 0) + (grows_ && !planned.prepares ? kNsOfPlanNode : kNsOfRoundNode) * nodes;
+  if (timed_made_ >= kTellMade) making = made_ns_;
+  return lost * elements <= making;
+}
+
+/* How this call is to be run. */
+Runner::Way Runner::WayFor(const std::string& types, const Env& env) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!recent_.empty() && recent_.front() == types) return {nullptr, ToRehearse(env)};
+  const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
+  recent_.push_front(types);
+  if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
+  if (again || !grows_ || root_.stages.empty()) return {};
+  for (const auto& stage : root_.stages)
+    if (stage->types == types) return {};
+  return {OnceFor(env), nullptr};
+}
+
+/* Null: a plan is to be made. */
+std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
+  if (!IsQuick(ElementsOf(env))) return nullptr;
+  const std::shared_ptr<const NodeByNode> once = Once(met_once_);
+  met_once_ = true;
+  return once;
+}
+
+/*
+ * One of the first calls of a model whose sizes are free runs node by node, too: what a new shape
+ * would wait for is there then (tables of the steps and their recipes, forms of small weights, code
+ * in the processor's caches). Null: there is nothing to rehearse, or it was done.
+ */
+std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
+  if (same_again_ >= kBeforeRehearsal || !grows_ || !IsModel() || root_.stages.empty() || ++same_again_ < kBeforeRehearsal) return nullptr;
+  const auto is_free = [](const ValueInfo& v) {
+    return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
+  };
+  if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free) || !IsQuick(ElementsOf(env) / kSmaller)) return nullptr;
+  bool draws = false;  // random numbers, which are the caller's
+  DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
+  if (draws) return nullptr;
+  const std::shared_ptr<const NodeByNode> once = Once(true);
+  return root_.stages.front()->fastest_ns.load(std::memory_order_relaxed) > kNsOfRehearsed ? nullptr : once;
+}
+
+void Runner::Rehearse(const NodeByNode& once, Env env) {
+  try {
+    RunOnce(once, &env);
+  } catch (const Error&) {  // plans do without it
+    LeaveOnce();
+  }
+}
+
+/* From now on new shapes get plans. */
+void Runner::LeaveOnce() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  never_once_ = true;
+  once_.reset();
+}
+
+void Runner::RunOnce(const NodeByNode& once, Env* env) {
+  const bool tells = grows_ && once.recipes() && !mxnet::Env::Get().enforce_determinism;
+  const double elements = ElementsOf(*env);
+  const auto begin = std::chrono::steady_clock::now();
+  once.Run(env);
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
+  if (once.read_again() > kMostGivenBack) LeaveOnce();
+  if (tells) PutTimeOnce(ns.count(), elements);
+}
+
+/* The first run prepares, and others may be disturbed. */
+void Runner::PutTimeOnce(double ns, double elements) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (timed_once_ > kMostTimedOnce || root_.stages.empty()) return;
+  const Planned planned = OfPlans();
+  if (!planned.measured || timed_once_++ == 0) return;
+  lost_once_ = std::min(lost_once_, std::max(0.0, ns / std::max(1.0, elements) - planned.ns / planned.elements));
+}
+
+/* Of a call that made a plan. */
+void Runner::PutTimeMade(double ns, double elements) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Planned planned = OfPlans();
+  if (!planned.measured || timed_made_ > kMostTimed) return;
+  ++timed_made_;
+  made_ns_ = std::min(made_ns_, std::max(0.0, ns - planned.ns / planned.elements * elements));
+}
+
+/* `recipes`: many calls may want them. What plans have made of weights is read then, instead of the
+ * weights. REQUIRES: a plan, and a graph that is quick. */
+std::shared_ptr<const NodeByNode> Runner::Once(bool recipes) {
+  if (never_once_) return nullptr;
+  const auto make = [&](bool with) {
+    once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_, with);
+  };
+  if (!once_ || (recipes && !once_->recipes())) make(recipes);
+  if (!once_->recipes() && once_->given_back() > kMostGivenBack) make(true);
+  return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
+}
+
+/* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */
+bool Runner::IsKept(const std::string& name, const Stages& stages) const {
+  for (const auto& stage : stages)
+    for (const auto& result : stage->results)
+      if (result.second.output < 0 && result.first == name) return true;
+  return session_->ConstantNamed(name) != nullptr;
+}
+
+/* A body's nodes; the plan that did it, if one did all. */
+std::shared_ptr<Stage> Runner::RunNodes(Env* env) {
+  const std::string types = TypesOf(root_, *env);
+  if (const auto once = OnceForRound(types, *env)) {
+    RunOnce(*once, env);
+    return nullptr;
+  }
+  Stages stages;
+  RunFrom(&root_, types, {}, env, &stages);
+  return stages.size() == 1 ? stages[0] : nullptr;
+}
+
+// Elements of a sequence that nodes read are inputs of a plan, each with its shape. In a Loop that
+// reads or fills one, nearly every round would have a plan of its own. Elements that are taken in
+// steps may have ever new shapes, too; those that come again get a plan.
+std::shared_ptr<const NodeByNode> Runner::OnceForRound(const std::string& types, const Env& env) {
+  constexpr size_t kMostMet = 1024;
+  const bool sequences = std::any_of(root_.needed.begin(), root_.needed.end(), [&](const std::string& name) {
+    const auto it = env.find(name);
+    return it != env.end() && it->second.kind == Value::kSequence;
+  });
+  if (!sequences && !form_->has_steps()) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (root_.stages.empty()) return nullptr;
+  if (!sequences) {
+    if (met_.size() > kMostMet) met_.clear();
+    if (!met_.insert(types).second) return nullptr;
+    if (std::any_of(root_.stages.begin(), root_.stages.end(), [&](const auto& s) { return s->types == types; })) return nullptr;
+  }
+  return IsQuick(ElementsOf(env)) ? Once(true) : nullptr;
+}
+
+/* By plans. */
+void Runner::RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
+  const double elements = ElementsOf(*env);
+  const auto begin = std::chrono::steady_clock::now();
+  RunFrom(&root_, types, into, env, stages);
+  const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
+  if (stages->size() == 1 && stages->front()->timed.load(std::memory_order_relaxed) == 1) PutTimeMade(ns.count(), elements);
+}
+
+/* Runs a stage and those that follow it. */
+void Runner::RunFrom(Pending* pending, const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
+  stages->push_back(Find(pending, *env, types));
+  while (true) {
+    Execute(*stages->back(), into, env);
+    Pending* const rest = stages->back()->rest.get();
+    if (!rest) return;
+    Drop(*rest, env);
+    stages->push_back(Find(rest, *env, TypesOf(*rest, *env)));
+  }
+}
+
+}  // namespace onnx
+}  // namespace mxnet
