@@ -24,8 +24,10 @@ struct ByteLimits {
  * ProductsToBytes: products * scale, cut towards zero. PositiveBytes: the larger of x and 0.
  * AddToSums: sums + add, cut to int32. Extremes: the least and the greatest of numbers that are no
  * NaN; low and high are looked at first. LargestSum: the largest magnitude. MaxBytes: the larger
- * one of each pair; x may begin behind `greatest` in the same array. AddToWords: sums + x.
- * WordMeans: sum of `count` numbers, `apart` from each other, from each of n on, times factor.
+ * one of each pair; x may begin behind `greatest` in the same array. SumLines: of n numbers of each
+ * line, of which there is one at least. WordMeans: sum of `count` sums, `apart` from each other,
+ * from each of n on, divided by how many `numbers` that adds, which is odd or a power of two and at
+ * most 128.
  */
 MXNET_CPU_DECLARE(
     void ToBytes(const float* x, float scale, float shift, ByteLimits limits, int64_t n, void* out);
@@ -45,8 +47,8 @@ MXNET_CPU_DECLARE(
     void AddToRow(int32_t add, int64_t n, int32_t* sums); void Extremes(const float* x, int64_t n, float* low, float* high);
     void ByteExtremes(const void* x, bool is_unsigned, int64_t n, int* low, int* high); int64_t LargestOfSums(const int32_t* x, int64_t n);
     void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest);
-    void AddToWords(const void* x, bool is_unsigned, int64_t n, int16_t* sums);
-    void WordMeans(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, void* out);)
+    void SumLines(const char* const* lines, int64_t count, bool is_unsigned, int64_t n, int16_t* sums);
+    void WordMeans(const int16_t* x, int64_t count, int64_t apart, int64_t numbers, bool is_unsigned, int64_t n, void* out);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_BYTES_H_

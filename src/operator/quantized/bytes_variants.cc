@@ -34,23 +34,57 @@ inline void OfTypes(const void* a, bool a_unsigned, const void* b, bool b_unsign
 }
 
 /* COUNT 0: any. */
-template <int COUNT>
-void Means(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, int8_t* to) {
-  constexpr float kWhole = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
+template <int COUNT, typename Mean>
+void Means(const int16_t* x, int64_t count, int64_t apart, const Mean& mean, int64_t n, int8_t* to) {
   constexpr int64_t kTogether = 256;
-  int32_t sums[kTogether];
+  int16_t sums[kTogether];
   for (int64_t from = 0; from < n; from += kTogether, x += kTogether, to += kTogether) {
     const int64_t some = std::min(kTogether, n - from);
-    for (int64_t j = 0; j < some; ++j) sums[j] = x[j];
-    if (COUNT == 3)
-      for (int64_t j = 0; j < some; ++j) sums[j] = x[j] + x[apart + j] + x[2 * apart + j];
-    for (int64_t k = 1; COUNT == 0 && k < count; ++k)
-      for (int64_t j = 0; j < some; ++j) sums[j] += x[k * apart + j];
+    if (COUNT == 3) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < some; ++j)
-      to[j] = static_cast<int8_t>(static_cast<int32_t>((static_cast<float>(sums[j]) * factor + kWhole) - kWhole));
+      for (int64_t j = 0; j < some; ++j) to[j] = mean(static_cast<int16_t>(x[j] + x[apart + j] + x[2 * apart + j]));
+      continue;
+    }
+    std::copy_n(x, some, sums);
+    for (int64_t k = 1; k < count; ++k)
+#pragma GCC ivdep
+      for (int64_t j = 0; j < some; ++j) sums[j] = static_cast<int16_t>(sums[j] + x[k * apart + j]);
+#pragma GCC ivdep
+    for (int64_t j = 0; j < some; ++j) to[j] = mean(sums[j]);
   }
 }
+
+/* Sums divided by an odd number below 128, of which none lies in the middle of two whole ones: 2^16
+ * times what they are multiplied by is so near to a power of two over that number that every one of
+ * 256 times it comes out right. */
+struct OddMean {
+  int below;  // makes sums positive, and the quotient by kBelow larger
+  uint32_t factor;
+  int shift = 0;
+  uint16_t add;
+  static constexpr int kBelow = 128;
+  OddMean(int64_t numbers, bool is_unsigned) : below(is_unsigned ? 0 : kBelow) {
+    const auto number = static_cast<uint32_t>(numbers);
+    while (number >> (shift + 1)) ++shift;
+    factor = ((uint32_t{65536} << shift) + number - 1) / number;
+    add = static_cast<uint16_t>(below * number + number / 2);
+  }
+  int8_t operator()(int16_t sum) const {
+    const uint32_t high = (static_cast<uint32_t>(static_cast<uint16_t>(sum + add)) * factor) >> 16;
+    return static_cast<int8_t>((static_cast<uint16_t>(high) >> shift) - below);
+  }
+};
+
+/* Sums divided by a power of two, ties to the even number. */
+struct ShiftMean {
+  int shift = 0, add, odd;
+  explicit ShiftMean(int64_t numbers) : add(static_cast<int>(std::max<int64_t>(numbers / 2 - 1, 0))), odd(numbers > 1 ? 1 : 0) {
+    while (numbers >> (shift + 1)) ++shift;
+  }
+  int8_t operator()(int16_t sum) const {
+    return static_cast<int8_t>(static_cast<int16_t>(sum + add + ((sum >> shift) & odd)) >> shift);
+  }
+};
 
 }  // namespace
 
@@ -209,15 +243,24 @@ void MaxBytes(const void* x, bool is_unsigned, int64_t n, void* greatest) {
   });
 }
 
-void AddToWords(const void* x, bool is_unsigned, int64_t n, int16_t* sums) {
-  OfType(x, is_unsigned, [&](const auto* from) {
+void SumLines(const char* const* lines, int64_t count, bool is_unsigned, int64_t n, int16_t* sums) {
+  const auto add = [&](auto... line) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<int16_t>(sums[i] + from[i]);
+    for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<int16_t>((line[i] + ...));
+  };
+  OfType(lines[0], is_unsigned, [&](const auto* first) {
+    const auto line = [&](int64_t i) { return reinterpret_cast<decltype(first)>(lines[i]); };
+    if (count == 3) return add(first, line(1), line(2));
+    add(first);
+    for (int64_t k = 1; k < count; ++k) add(line(k), sums);
   });
 }
 
-void WordMeans(const int16_t* x, int64_t count, int64_t apart, float factor, int64_t n, void* out) {
-  (count == 3 ? Means<3> : Means<0>)(x, count, apart, factor, n, static_cast<int8_t*>(out));
+void WordMeans(const int16_t* x, int64_t count, int64_t apart, int64_t numbers, bool is_unsigned, int64_t n, void* out) {
+  const auto means = [&](const auto& mean) {
+    count == 3 ? Means<3>(x, count, apart, mean, n, static_cast<int8_t*>(out)) : Means<0>(x, count, apart, mean, n, static_cast<int8_t*>(out));
+  };
+  numbers % 2 == 1 && numbers > 1 ? means(OddMean(numbers, is_unsigned)) : means(ShiftMean(numbers));
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -235,18 +235,24 @@ std::optional<RowWindows> RowWindowsOf(const KernelArgs& args) {
   return w;
 }
 
-/* For each line of the result: join(line of the image, elements, where they belong in a line of
- * `none`), then finish(that line, which it may change, the result). */
+/* For each line of the result: join(lines of the image, how many, elements, where they belong in a
+ * line of `none`), then finish(that line, which it may change, the result). */
 template <typename T, typename Join, typename Finish>
 void ByRows(const KernelArgs& args, const RowWindows& w, T none, const Join& join, const Finish& finish) {
-  ParallelFor(w.images * w.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, w.places * w.channels)), [&](int64_t b, int64_t e) {
-    std::vector<T> line(static_cast<size_t>(w.places * w.channels));
+  const int64_t size = w.places * w.channels, inside = w.inside * w.channels, left = std::min(size, w.left * w.channels);
+  ParallelFor(w.images * w.rows, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, size)), [&](int64_t b, int64_t e) {
+    std::vector<T> line(static_cast<size_t>(size));
+    std::vector<const char*> lines(static_cast<size_t>(w.tall));
     for (int64_t i = b; i < e; ++i) {
       const char* image = args.in[0].data<char>() + i / w.rows * w.channels * w.height * w.width;
       const int64_t top = i % w.rows * w.down - w.above;
-      std::fill(line.begin(), line.end(), none);
+      int64_t count = 0;
       for (int64_t h = std::max<int64_t>(0, top); h < std::min(w.height, top + w.tall); ++h)
-        join(image + h * w.width * w.channels, w.inside * w.channels, line.data() + w.left * w.channels);
+        lines[static_cast<size_t>(count++)] = image + h * w.width * w.channels;
+      const int64_t written = count ? inside : 0;
+      std::fill_n(line.begin(), left, none);
+      std::fill(line.begin() + left + written, line.end(), none);
+      if (written) join(lines.data(), count, written, line.data() + left);
       finish(line.data(), args.out[0].data<char>() + i * w.columns * w.channels);
     }
   });
@@ -259,10 +265,14 @@ bool MaximaOfRows(KernelArgs& args) {
   const RowWindows& w = *windows;
   const bool is_unsigned = args.out[0].dtype == kUint8;
   Ran("maxima of rows");
-  const auto join = [&](const char* from, int64_t n, char* to) { MXNET_CPU_CALL(MaxBytes)(from, is_unsigned, n, to); };
+  const auto larger = [&](const char* from, int64_t n, char* to) { MXNET_CPU_CALL(MaxBytes)(from, is_unsigned, n, to); };
+  const auto join = [&](const char* const* lines, int64_t count, int64_t n, char* to) {
+    std::copy_n(lines[0], n, to);
+    for (int64_t i = 1; i < count; ++i) larger(lines[i], n, to);
+  };
   ByRows(args, w, static_cast<char>(is_unsigned ? 0 : -128), join, [&](char* line, char* to) {
     for (int64_t i = 1; i < w.wide; ++i)  // of two neighbours, of three, ...
-      join(line + w.channels, (w.places - i) * w.channels, line);
+      larger(line + w.channels, (w.places - i) * w.channels, line);
     for (int64_t j = 0; j < w.columns; ++j)
       std::memcpy(to + j * w.channels, line + j * w.across * w.channels, static_cast<size_t>(w.channels));
   });
@@ -270,8 +280,8 @@ bool MaximaOfRows(KernelArgs& args) {
 }
 
 /* Averages: sums of the rows of a window, then of their places. False: not of this kind, or not all
- * windows have as many numbers. Times the inverse of an odd number a sum is never the middle of two
- * whole ones, and that of a power of two is exact. */
+ * windows have as many numbers, or a sum may lie in the middle of two whole numbers after a division
+ * that is not exact. */
 bool AveragesOfRows(KernelArgs& args) {
   constexpr int64_t kMostNumbers = 128;  // whose sums have 16 bits
   const std::optional<RowWindows> windows = RowWindowsOf(args);
@@ -284,13 +294,15 @@ bool AveragesOfRows(KernelArgs& args) {
   if (!whole || !exact || numbers > kMostNumbers || (padded && !args.param<nn::PoolingParam>().count_include_pad.value_or(true)))
     return false;
   const bool is_unsigned = args.out[0].dtype == kUint8;
-  const float factor = 1 / static_cast<float>(numbers);
   Ran("means of rows");
-  const auto join = [&](const char* from, int64_t n, int16_t* to) { MXNET_CPU_CALL(AddToWords)(from, is_unsigned, n, to); };
+  const auto join = [&](const char* const* lines, int64_t count, int64_t n, int16_t* to) {
+    MXNET_CPU_CALL(SumLines)(lines, count, is_unsigned, n, to);
+  };
   ByRows(args, w, int16_t{0}, join, [&](const int16_t* line, char* to) {
     const int64_t together = w.across == 1 ? w.columns : 1;  // places of the result
     for (int64_t j = 0; j < w.columns; j += together)
-      MXNET_CPU_CALL(WordMeans)(line + j * w.across * w.channels, w.wide, w.channels, factor, together * w.channels, to + j * w.channels);
+      MXNET_CPU_CALL(WordMeans)
+      (line + j * w.across * w.channels, w.wide, w.channels, numbers, is_unsigned, together * w.channels, to + j * w.channels);
   });
   return true;
 }
