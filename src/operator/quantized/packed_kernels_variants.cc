@@ -240,10 +240,10 @@ void WideProducts(const int16_t* a, int64_t rows, int64_t a_pitch, int64_t pairs
   }
 }
 
-int64_t ByteRows() { return kMostRows; }
+int64_t WideRows() { return kMostRows; }
 
-void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin, int64_t end,
-                    const ProductPart& m) {
+void MultiplyWidePoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin, int64_t end,
+                        const ProductPart& m) {
   const int64_t pairs = quantized::WidePairs(d.c), chunk = pairs * 2 * kWideColumns, points = d.Points();
   const int64_t groups = (tiles + kMostRows - 1) / kMostRows;
   // The next panel comes evenly beside all groups of rows.

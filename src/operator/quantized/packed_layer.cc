@@ -345,15 +345,16 @@ void SetResult(const Affine& form, float low, float high, SumsFinish* f) {
 }
 
 bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
-  constexpr int64_t kLeastChannels = 128, kLeastPlaces = 28 * 28;
   const LayerCall& layer = call.layer;
-  const nn::ConvDims& d = layer.dims;
-  if (layer.dense || layer.post || d.channels < kLeastChannels || d.filters < kLeastChannels || d.OutSize() < kLeastPlaces) return false;
-  if (call.zeros.filters || !layer.src.channels_last || !layer.dst.channels_last || !nn::KeepsWeights(args, call.weight_input))
-    return false;
-  const PackedJob l = JobOf(call);
+  if (layer.dense || layer.post || call.zeros.filters || !layer.src.channels_last || !layer.dst.channels_last) return false;
+  if (!nn::KeepsWeights(args, call.weight_input)) return false;
+  // Both ways round values that are nearly in the middle otherwise: how many images there are must
+  // not choose.
+  LayerCall image = layer;
+  image.dims.batch = 1;
+  const PackedJob l = JobOf({image, call.weight_input, {}, nullptr});
   nn::WinogradDims tiles;
-  return Takes(call, l.deep) && WinogradTakes(l, true, &tiles) && tiles.TileH() == 4;
+  return Takes(call, l.deep) && WinogradTakes(l, true, &tiles) && BeatsByteProducts(tiles);
 }
 
 /* Are sums scaled, given a bias and rounded to 8 bits, and nothing else? */

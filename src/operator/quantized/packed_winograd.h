@@ -21,6 +21,9 @@ namespace quantized {
  * `kept`: the weights are packed once for many calls. */
 bool WinogradTakes(const PackedJob& job, bool kept, nn::WinogradDims* dims);
 
+/* Is such a tile faster than a library's direct sums by instructions for products of bytes? */
+bool BeatsByteProducts(const nn::WinogradDims& d);
+
 /* Numbers of the transformed weights, and they themselves, of those of `job` as they lie. */
 int64_t WinogradWeights(const nn::WinogradDims& d);
 void TransformWeights(const PackedJob& job, const nn::WinogradDims& d, const int8_t* weights, int16_t* to);
@@ -36,7 +39,8 @@ void WinogradProducts(KernelArgs& args, const PackedJob& job, const nn::Winograd
  *
  * ByteLanes: numbers of 16 bits of a vector, of which V has whole ones; ByteRows: rows of a
  * register tile. BytesToPoints: tiles [begin, end) of x - zero into V. FiltersToPoints: panel p of
- * U. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end), with which M begins.
+ * U. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end), with which M begins; the
+ * Wide ones are those without instructions that add to sums.
  * PointsToSums: sums[pixel of the tile * pitch + filter] of n filters, in whole vectors, of a
  * tile's products.
  */
@@ -54,6 +58,8 @@ MXNET_CPU_DECLARE(int64_t ByteLanes(); int64_t ByteRows(); void BytesToPoints(co
                   void FiltersToPoints(const nn::WinogradDims& d, const int8_t* weights, bool weights_last, int64_t p, int16_t* u);
                   void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin,
                                       int64_t end, const ProductPart& m);
+                  int64_t WideRows(); void MultiplyWidePoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles,
+                                                              const int16_t* u, int64_t begin, int64_t end, const ProductPart& m);
                   void PointsToSums(const nn::WinogradDims& d, const int32_t* m, int64_t point, int64_t n, int32_t* sums, int64_t pitch);)
 
 }  // namespace mxnet

@@ -4,6 +4,9 @@
 // is even, so that few bits of a sum are lost.
 #include <algorithm>
 #include <cstring>
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#endif
 
 #include "base/vector_bytes.h"
 #include "operator/quantized/packed_winograd.h"
@@ -132,11 +135,18 @@ void ToPoints(const WinogradDims& d, const char* x, int zero, int64_t begin, int
     if constexpr (kUnsigned) return __builtin_convertvector(LoadAs<Bytes>(p), Halves) - less;
     return __builtin_convertvector(LoadAs<SignedBytes>(p), Halves) - less;
   };
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  const auto some = [&wide, mask = static_cast<__mmask32>((uint64_t{1} << rest) - 1)](const char* p) {
+    const __m256i bytes = _mm256_maskz_loadu_epi8(mask, p);
+    return wide(reinterpret_cast<const char*>(&bytes));
+  };
+#else
   const auto some = [&wide, rest](const char* p) {
     char copied[kLanes] = {};
     std::memcpy(copied, p, static_cast<size_t>(rest));
     return wide(copied);
   };
+#endif
   for (int64_t t = begin; t < end; ++t) {
     const nn::WinogradTile at(d, t);
     const int64_t y = at.y - d.pad_h, left = at.x - d.pad_w;
@@ -148,7 +158,11 @@ void ToPoints(const WinogradDims& d, const char* x, int zero, int64_t begin, int
     } else {
       for (int64_t c = 0; c < whole; c += kLanes) TileToPoints<A, false>(from + c, row, d.c, inside, wide, to + c, v.point);
     }
-    if (rest) TileToPoints<A, false>(from + whole, row, d.c, inside, some, to + whole, v.point);
+    if (!rest) continue;
+    if (inside.All(A::kPoints))
+      TileToPoints<A, true>(from + whole, row, d.c, inside, some, to + whole, v.point);
+    else
+      TileToPoints<A, false>(from + whole, row, d.c, inside, some, to + whole, v.point);
   }
 }
 

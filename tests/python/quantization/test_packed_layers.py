@@ -305,7 +305,7 @@ def test_ties_go_to_the_even_one():
     np.testing.assert_array_equal(got, np.broadcast_to(np.rint(values), got.shape))
 
 
-@pytest.mark.parametrize("level", ["SSE41", "AVX2"])
+@pytest.mark.parametrize("level", ["SSE41", "AVX2", "AVX512_CORE"])
 def test_other_instructions(level):
     """The same where the processor had less, for which a process is started."""
     if "ONEDNN_MAX_CPU_ISA" in os.environ:
