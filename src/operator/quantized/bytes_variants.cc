@@ -81,9 +81,7 @@ struct ShiftMean {
   explicit ShiftMean(int64_t numbers) : add(static_cast<int>(std::max<int64_t>(numbers / 2 - 1, 0))), odd(numbers > 1 ? 1 : 0) {
     while (numbers >> (shift + 1)) ++shift;
   }
-  int8_t operator()(int16_t sum) const {
-    return static_cast<int8_t>(static_cast<int16_t>(sum + add + ((sum >> shift) & odd)) >> shift);
-  }
+  int8_t operator()(int16_t sum) const { return static_cast<int8_t>(static_cast<int16_t>(sum + add + ((sum >> shift) & odd)) >> shift); }
 };
 
 }  // namespace
@@ -258,7 +256,8 @@ void SumLines(const char* const* lines, int64_t count, bool is_unsigned, int64_t
 
 void WordMeans(const int16_t* x, int64_t count, int64_t apart, int64_t numbers, bool is_unsigned, int64_t n, void* out) {
   const auto means = [&](const auto& mean) {
-    count == 3 ? Means<3>(x, count, apart, mean, n, static_cast<int8_t*>(out)) : Means<0>(x, count, apart, mean, n, static_cast<int8_t*>(out));
+    count == 3 ? Means<3>(x, count, apart, mean, n, static_cast<int8_t*>(out))
+               : Means<0>(x, count, apart, mean, n, static_cast<int8_t*>(out));
   };
   numbers % 2 == 1 && numbers > 1 ? means(OddMean(numbers, is_unsigned)) : means(ShiftMean(numbers));
 }

@@ -280,8 +280,7 @@ bool MaximaOfRows(KernelArgs& args) {
 }
 
 /* Averages: sums of the rows of a window, then of their places. False: not of this kind, or not all
- * windows have as many numbers, or a sum may lie in the middle of two whole numbers after a division
- * that is not exact. */
+ * windows have as many numbers, or that number is neither odd nor a power of two. */
 bool AveragesOfRows(KernelArgs& args) {
   constexpr int64_t kMostNumbers = 128;  // whose sums have 16 bits
   const std::optional<RowWindows> windows = RowWindowsOf(args);
@@ -300,9 +299,8 @@ bool AveragesOfRows(KernelArgs& args) {
   };
   ByRows(args, w, int16_t{0}, join, [&](const int16_t* line, char* to) {
     const int64_t together = w.across == 1 ? w.columns : 1;  // places of the result
-    for (int64_t j = 0; j < w.columns; j += together)
-      MXNET_CPU_CALL(WordMeans)
-      (line + j * w.across * w.channels, w.wide, w.channels, numbers, is_unsigned, together * w.channels, to + j * w.channels);
+    for (int64_t j = 0; j < w.columns; j += together) MXNET_CPU_CALL(WordMeans)
+    (line + j * w.across * w.channels, w.wide, w.channels, numbers, is_unsigned, together * w.channels, to + j * w.channels);
   });
   return true;
 }

@@ -16,6 +16,7 @@
 #include "operator/quantized/depthwise_columns.h"
 #include "operator/quantized/packed_depthwise.h"
 #include "operator/quantized/packed_winograd.h"
+#include "operator/quantized/pixel_products.h"
 #include "operator/quantized/quantized.h"
 
 namespace mxnet {
@@ -71,6 +72,15 @@ const int8_t* PackedInColumns(KernelArgs& args, const PackedCall& call, const Pa
   return reinterpret_cast<const int8_t*>(
       nn::KeptWeights(args, call.weight_input, weights, kForm, ColumnWeights(l.d.channels) / static_cast<int64_t>(sizeof(float)),
                       [&](float* to) { PackColumns(l.d.channels, static_cast<const int8_t*>(weights), reinterpret_cast<int8_t*>(to)); }));
+}
+
+/* For PixelProducts. */
+const int8_t* PackedForPixels(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  constexpr uint64_t kForm = 0x7069786c;
+  const void* weights = call.layer.weight.ptr;
+  return reinterpret_cast<const int8_t*>(
+      nn::KeptWeights(args, call.weight_input, weights, kForm, PixelWeights(l) / static_cast<int64_t>(sizeof(float)),
+                      [&](float* to) { PackPixelWeights(l, static_cast<const int8_t*>(weights), reinterpret_cast<int8_t*>(to)); }));
 }
 
 /* For WinogradProducts. */
@@ -371,6 +381,22 @@ bool ColumnsBeatByteProducts(const PackedCall& call) {
   return Takes(call, l.deep) && TakesColumns(call, l);
 }
 
+/* Are sums scaled, given a bias, perhaps rounded and given an addend of bytes, and rounded to 8
+ * bits? `adds`: there is an addend. */
+bool TakesPixels(const PackedCall& call, const PackedJob& l, bool adds) {
+  const LayerCall& layer = call.layer;
+  const auto is_byte = [](int dtype) { return dtype == kInt8 || dtype == kUint8; };
+  return !layer.dense && is_byte(layer.dst_type) && (adds ? is_byte(layer.addend_type) : !layer.between) && !layer.post &&
+         !layer.bias_last && !call.zeros.filters && HasPixelProducts(l);
+}
+
+bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  if (!layer.src.channels_last || !layer.dst.channels_last || !nn::KeepsWeights(args, call.weight_input)) return false;
+  const PackedJob l = JobOf(call);
+  return Takes(call, l.deep) && TakesPixels(call, l, layer.accumulate);
+}
+
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
@@ -379,9 +405,12 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   nn::WinogradDims tiles;
   const bool winograd = !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
   const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
-  const bool columns = !winograd && TakesColumns(call, l);
+  const bool columns = !winograd && TakesColumns(call, l),
+             pixels = !winograd && !columns && nn::KeepsWeights(args, call.weight_input) && TakesPixels(call, l, call.addend);
   if (columns)
     l.packed = PackedInColumns(args, call, l);
+  else if (pixels)
+    l.packed = PackedForPixels(args, call, l);
   else if (!winograd)
     l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);
@@ -403,6 +432,8 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
     WinogradProducts(args, l, tiles, transformed);
   else if (columns)
     DepthwiseColumns(args, l);
+  else if (pixels)
+    PixelProducts(args, l);
   else
     l.depthwise ? Depthwise(args, l) : Products(args, l);
   if (moves) Reorder(l.dst, true, layer.dst.ptr, d, d.filters, d.OutSize(), l.size);

@@ -41,6 +41,12 @@ bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call);
  */
 bool ColumnsBeatByteProducts(const PackedCall& call);
 
+/*
+ * The same of 1x1 windows, whose sums become bytes in registers. Zen 4, one thread, against oneDNN
+ * 3.2: 0.8 to 0.95 of the time for up to 160 channels, or few pixels, and 0.97 to 1.0 otherwise.
+ */
+bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call);
+
 /* False: not taken, and nothing is written. */
 bool PackedLayer(KernelArgs& args, const PackedCall& call);
 

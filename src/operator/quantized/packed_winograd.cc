@@ -117,7 +117,8 @@ void TransformWeights(const PackedJob& job, const WinogradDims& d, const int8_t*
 }
 
 void WinogradProducts(KernelArgs& args, const PackedJob& job, const WinogradDims& d, const int16_t* weights) {
-  Ran(d.points == 6 ? "Winograd F(4x4, 3x3) of bytes" : "Winograd F(2x2, 3x3) of bytes");
+  const char* name = d.points == 6 ? "Winograd F(4x4, 3x3) of bytes" : "Winograd F(2x2, 3x3) of bytes";
+  CurrentCpuLevel() == CpuLevel::kV4&& HasVnni() ? Ran(name, RanAt::kAvx512Vnni) : Ran(name);
   const double flops = 2.0 * d.Points() * static_cast<double>(d.Tiles() * d.c) * static_cast<double>(d.k);
   nn::WinogradByBlocks(Blocks{job, d, weights}, flops, args.workspace);
 }

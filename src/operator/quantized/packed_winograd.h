@@ -58,8 +58,8 @@ MXNET_CPU_DECLARE(int64_t ByteLanes(); int64_t ByteRows(); void BytesToPoints(co
                   void FiltersToPoints(const nn::WinogradDims& d, const int8_t* weights, bool weights_last, int64_t p, int16_t* u);
                   void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin,
                                       int64_t end, const ProductPart& m);
-                  int64_t WideRows(); void MultiplyWidePoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles,
-                                                              const int16_t* u, int64_t begin, int64_t end, const ProductPart& m);
+                  int64_t WideRows(); void MultiplyWidePoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u,
+                                                              int64_t begin, int64_t end, const ProductPart& m);
                   void PointsToSums(const nn::WinogradDims& d, const int32_t* m, int64_t point, int64_t n, int32_t* sums, int64_t pitch);)
 
 }  // namespace mxnet

@@ -354,7 +354,9 @@ bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t
 }
 
 bool Run(KernelArgs& args, const LayerCall& given) {
-  if (ColumnsBeatByteProducts({given, 1, {}, nullptr}) || (!HasAmx() && TilesBeatByteProducts(args, {given, 1, {}, nullptr}))) return false;
+  const PackedCall ours{given, 1, {}, nullptr};
+  if (ColumnsBeatByteProducts(ours)) return false;
+  if (!HasAmx() && (TilesBeatByteProducts(args, ours) || PixelsBeatByteProducts(args, ours))) return false;
   const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const int team = TeamFor(call);
   const Key key = KeyOf(call, team);

@@ -1,0 +1,129 @@
+#include "operator/quantized/pixel_products.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_limit.h"
+#include "base/ran.h"
+#include "base/threads/omp.h"
+#include "base/threads/shared_items.h"
+#include "operator/nn/common/nn_common.h"
+
+namespace mxnet {
+namespace quantized {
+namespace {
+
+constexpr int64_t kTile = 12;              // rows of a register tile
+constexpr int64_t kBlockBytes = 64 << 10;  // of pixels that meet all panels while they are in a cache
+constexpr int64_t kMostTiles = 16;         // of a block
+
+int64_t Places(int64_t filters) { return RoundUp(filters, kPanelPair / 2); }
+int64_t PackedBytes(const PackedJob& l) { return Places(l.d.filters) * l.d.channels; }
+const int32_t* SumsOf(const PackedJob& l) { return reinterpret_cast<const int32_t*>(l.packed + PackedBytes(l)); }
+
+int64_t Pairs(int64_t filters) { return RoundUp(filters, kPanelPair) / kPanelPair; }
+
+/* f(filter, its place among all) of pairs of panels [begin, end) */
+template <typename F>
+void InPlaces(int64_t filters, int64_t begin, int64_t end, F&& f) {
+  for (int64_t first = begin * kPanelPair; first < std::min(filters, end * kPanelPair); first += kPanelPair) {
+    const int64_t width = PixelWidth(filters - first);
+    for (int64_t j = 0; j < std::min(width, filters - first); ++j) f(first + j, first + PixelPlace(width, j));
+  }
+}
+
+PixelFinish FinishOf(KernelArgs& args, const PackedJob& l, int flip) {
+  const int64_t places = Places(l.d.filters);
+  const SumsFinish& from = l.finish;
+  int32_t* start = nn::Workspace<int32_t>(args, places);
+  float* scales = nn::Workspace<float>(args, 2 * places);
+  float* const bias = scales + places;
+  const int32_t* sums = SumsOf(l);
+  const int zero = l.src_zero + flip;
+  const float step = from.result.step, addend_scale = l.addend ? from.addend_step / step : 0, less = -addend_scale * from.addend_zero;
+  const float unit = from.between ? from.rounding.step : step;  // of the first numbers
+  for (int64_t i = 0; i < places; ++i) start[i] = -zero * sums[i];
+  std::fill_n(scales, 2 * places, 0.0f);
+  InPlaces(l.d.filters, 0, Pairs(l.d.filters), [&](int64_t filter, int64_t place) {
+    scales[place] = from.scales[filter] / unit, bias[place] = from.bias[filter] / unit + (from.between ? 0 : less);
+  });
+  PixelFinish f{start, scales, bias, addend_scale, from.addend_type, from.result.high, static_cast<int>(from.result.low), from.zero};
+  f.between = from.between;
+  if (f.between) {
+    f.between_low = from.rounding.low, f.between_high = from.rounding.high;
+    f.between_scale = unit / step, f.between_bias = less;
+  }
+  return f;
+}
+
+/* Blocks of rows, whose panels are divided where there are few of them. */
+struct Tasks {
+  int threads;
+  int64_t rows, blocks, shares, pairs;
+  explicit Tasks(const PackedJob& l) {
+    rows = l.d.batch * l.d.OutSize(), pairs = Pairs(l.d.filters);
+    threads = OmpThreadsForFlops(2.0 * static_cast<double>(rows * l.d.filters) * static_cast<double>(l.d.channels));
+    const int64_t tiles = RoundUp(rows, kTile) / kTile, row = l.d.channels;
+    const int64_t most = std::max<int64_t>(1, std::min(kMostTiles, kBlockBytes / (row * kTile)));
+    blocks = RoundUp(tiles, most) / most;
+    const int64_t wanted = threads > 1 ? 4 * threads : 1;
+    shares = std::min(pairs, RoundUp(wanted, blocks) / blocks);
+  }
+  int64_t MostRows() const { return (rows + blocks - 1) / blocks; }
+};
+
+}  // namespace
+
+int64_t PixelWeights(const PackedJob& l) { return PackedBytes(l) + Places(l.d.filters) * 4; }
+
+void PackPixelWeights(const PackedJob& l, const int8_t* weights, int8_t* to) {
+  const int64_t channels = l.d.channels;
+  std::memset(to, 0, static_cast<size_t>(PixelWeights(l)));
+  int32_t* sums = reinterpret_cast<int32_t*>(to + PackedBytes(l));
+  const auto pack = [&](int64_t filter, int64_t place) {
+    const int64_t first = filter / kPanelPair * kPanelPair, width = PixelWidth(l.d.filters - first);
+    int8_t* at = to + first * channels + (place - first) * 4;
+    for (int64_t c = 0; c < channels; ++c) {
+      const int8_t w = weights[filter * channels + c];
+      at[c / 4 * width * 4 + c % 4] = w;
+      sums[place] += w;
+    }
+  };
+  ParallelFor(Pairs(l.d.filters), std::max<int64_t>(1, 65536 / (kPanelPair * channels)),
+              [&](int64_t begin, int64_t end) { InPlaces(l.d.filters, begin, end, pack); });
+}
+
+bool HasPixelProducts(const PackedJob& l) {
+  const nn::ConvDims& d = l.d;
+  if (d.groups != 1 || l.zeros || d.KernelSize() != 1 || d.channels % 4 != 0) return false;
+  for (int i = 0; i < 3; ++i)
+    if (d.pad[i] != 0 || d.out[i] != d.in[i] || d.stride[i] != 1) return false;
+  return CurrentCpuLevel() == CpuLevel::kV4 && HasVnni();
+}
+
+void PixelProducts(KernelArgs& args, const PackedJob& l) {
+  Ran("packed GEMM of bytes", RanAt::kAvx512Vnni);
+  const uint8_t flip = l.is_unsigned ? 0 : 0x80;
+  const PixelFinish finish = FinishOf(args, l, flip);
+  const Tasks tasks(l);
+  const int64_t filters = l.d.filters, row = l.d.channels, room = RoundUp(tasks.MostRows() * row, 64);
+  uint8_t* copied = flip ? nn::Workspace<uint8_t>(args, tasks.threads * room) : nullptr;
+  DividedItems items(tasks.threads, tasks.blocks * tasks.shares);
+  ParallelForThreads(tasks.threads, tasks.threads, [&](int64_t first, int64_t last) {
+    for (int64_t id = first; id < last; ++id)
+      for (int64_t t; items.Next(id, &t);) {
+        const int64_t block = t / tasks.shares, share = t % tasks.shares;
+        const int64_t begin = Share(tasks.rows, tasks.blocks, block), count = Share(tasks.rows, tasks.blocks, block + 1) - begin;
+        const uint8_t* a = reinterpret_cast<const uint8_t*>(l.src) + begin * row;
+        if (flip) MXNET_CPU_CALL(FlipBytes)(a, count * row, flip, copied + id * room), a = copied + id * room;
+        const int64_t at = begin * filters;
+        MXNET_CPU_CALL(PixelsTimesPanels)
+        ({a, row, count, row / 4, l.addend ? l.addend + at : nullptr, l.dst + at, filters}, l.packed, finish,
+         Share(tasks.pairs, tasks.shares, share) * kPanelPair, std::min(filters, Share(tasks.pairs, tasks.shares, share + 1) * kPanelPair),
+         filters);
+      }
+  });
+}
+
+}  // namespace quantized
+}  // namespace mxnet
