@@ -227,7 +227,9 @@ std::optional<RowWindows> RowWindowsOf(const KernelArgs& args) {
   const TBlob &x = args.in[0], &out = args.out[0];
   if (p.kernel.ndim() != 2 || x.shape.ndim() != 4 || p.global_pool || p.channels_last() || x.layout != Layout::kChannelsLast) return {};
   const auto at = [](const Shape& s, int i, int64_t otherwise) { return s.ndim() > i ? s[i] : otherwise; };
-  RowWindows w{x.shape[0], x.shape[1], x.shape[2], x.shape[3], out.shape[2], out.shape[3]};
+  RowWindows w = {};
+  w.images = x.shape[0], w.channels = x.shape[1], w.height = x.shape[2], w.width = x.shape[3];
+  w.rows = out.shape[2], w.columns = out.shape[3];
   w.tall = p.kernel[0], w.wide = p.kernel[1];
   w.down = at(p.stride, 0, 1), w.across = at(p.stride, 1, 1), w.above = at(p.pad, 0, 0), w.left = at(p.pad, 1, 0);
   w.places = (w.columns - 1) * w.across + w.wide;
