@@ -51,6 +51,10 @@ void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t b
     status =
         stream != nullptr ? cudaMemcpyAsync(dst, src, bytes, kind, static_cast<cudaStream_t>(stream)) : cudaMemcpy(dst, src, bytes, kind);
   }
+  // Without a stream, CUDA may return before the bytes are in the device's memory: from pageable
+  // memory as soon as they are staged, between places on devices at once. The streams of workers do
+  // not wait for the default stream, so what they write next could be written over.
+  if (status == cudaSuccess && stream == nullptr && dst_ctx.is_gpu()) status = cudaStreamSynchronize(nullptr);
   if (status != cudaSuccess) cudaGetLastError();
   MXNET_CHECK(status == cudaSuccess) << "[NDArray] copy of " << bytes << " bytes from " << src_ctx << " to " << dst_ctx
                                      << " failed: " << CudaErrorText(status);
