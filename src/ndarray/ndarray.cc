@@ -106,7 +106,15 @@ void (*g_storage_cast)(const NDArray& src, const NDArray& dst) = nullptr;
 
 /* dst = src where one of them is sparse. */
 void CopySparse(const NDArray& src, const NDArray& dst, int priority) {
-  if (src.storage_type() != dst.storage_type()) return g_storage_cast(src, dst);
+  if (src.storage_type() != dst.storage_type()) {
+    if (src.ctx().execution() == dst.ctx().execution()) return g_storage_cast(src, dst);
+    // The cast is done on one device. The sparse form travels.
+    const bool first = !src.is_sparse();
+    const StorageType form = first ? dst.storage_type() : src.storage_type();
+    const NDArray between = NDArray::Make(TensorType(src.shape(), src.dtype(), form), first ? src.ctx() : dst.ctx(), true);
+    CopyFromTo(src, between, priority);
+    return CopyFromTo(between, dst, priority);
+  }
   Chunk *const from = src.chunk(), *const to = dst.chunk();
   const bool gpu = from->ctx.is_gpu() || to->ctx.is_gpu();
   const Context where = gpu ? (to->ctx.is_gpu() ? to->ctx : from->ctx) : Context::CPU();

@@ -369,3 +369,27 @@ assert (dense == rows).all()
 np.testing.assert_allclose(dense, a.T @ b, rtol=1e-4)
 np.testing.assert_allclose(mx.nd.sum(x, axis=0).asnumpy(), a.sum(0), rtol=1e-5)
 """, MXNET_ENFORCE_DETERMINISM="1")
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_copies_between_devices_into_another_storage(stype):
+    values = matrix(np.random.RandomState(5), (9, 7))
+    for here, there in ((mx.cpu(), mx.gpu(0)), (mx.gpu(0), mx.cpu())):
+        dense = mx.nd.array(values, ctx=here)
+        sparse = dense.tostype(stype)
+        out = mx.nd.ones((9, 7), ctx=there)
+        sparse.copyto(out)
+        np.testing.assert_array_equal(out.asnumpy(), values)
+        out = mx.nd.sparse.zeros(stype, (9, 7), ctx=there)
+        dense.copyto(out)
+        assert out.context == there and out.stype == stype
+        np.testing.assert_array_equal(numpy(out), values)
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_a_store_of_the_cpu_gives_sparse_values_to_dense_arrays_on_a_gpu(stype):
+    values = matrix(np.random.RandomState(6), (9, 7))
+    store, out = mx.kv.create("local"), mx.nd.ones((9, 7), ctx=mx.gpu(0))
+    store.init(1, mx.nd.array(values, ctx=mx.cpu()).tostype(stype))
+    store.pull(1, out=out, ignore_sparse=False)
+    np.testing.assert_array_equal(out.asnumpy(), values)
