@@ -90,6 +90,12 @@ void BeginBehind(Var* var, const std::vector<DeviceWorkPtr>& work) {
   }
 }
 
+void UseBehind(Var* var, const DeviceWorkPtr& work) {
+  var->lock();
+  const DeviceWorkPtr old = var->NoteOutside(work);
+  var->unlock();
+}
+
 }  // namespace engine
 
 using engine::DeviceWorkPtr;
@@ -111,23 +117,34 @@ std::unique_ptr<VarWork> Var::NoteWork(const DeviceWorkPtr& work, bool write) {
   }
   std::unique_ptr<VarWork> old(work_);
   work_ = nullptr;
-  if (work != nullptr) {
+  // This write may have begun before another library gave the memory back.
+  const bool keep = old != nullptr && old->outside != nullptr && !old->outside->passed.load(std::memory_order_acquire);
+  if (work != nullptr || keep) {
     work_ = new VarWork;
     work_->write = work;
+    if (keep) work_->outside = old->outside;
   }
   return old;
+}
+
+// One stream of each device orders all that other libraries did: the later end stands for both.
+DeviceWorkPtr Var::NoteOutside(DeviceWorkPtr work) {
+  if (work_ == nullptr) work_ = new VarWork;
+  if (work_->outside == nullptr || work_->outside->order < work->order) work_->outside.swap(work);
+  return work;
 }
 
 void Var::CollectWork(bool reads_too, std::vector<DeviceWorkPtr>* out) const {
   if (work_ == nullptr) return;
   if (work_->write != nullptr) AddLater(out, work_->write);
+  if (work_->outside != nullptr) AddLater(out, work_->outside);
   if (!reads_too) return;
   for (const DeviceWorkPtr& w : work_->reads) AddLater(out, w);
 }
 
 bool Var::HasWork(bool reads_too) const {
   const auto under_way = [](const DeviceWorkPtr& w) { return w != nullptr && !w->passed.load(std::memory_order_acquire); };
-  bool any = under_way(work_->write);
+  bool any = under_way(work_->write) || under_way(work_->outside);
   for (size_t i = 0; reads_too && i < work_->reads.size(); ++i) any = any || under_way(work_->reads[i]);
   return any;
 }
@@ -142,6 +159,7 @@ std::unique_ptr<VarWork> Var::TakeWork() {
 // system.
 bool Var::WorkPassed(bool reads_too) {
   if (work_->write != nullptr && !work_->write->Passed()) return false;
+  if (work_->outside != nullptr && !work_->outside->Passed()) return false;
   for (size_t i = 0; reads_too && i < work_->reads.size(); ++i)
     if (!work_->reads[i]->Passed()) return false;
   return true;

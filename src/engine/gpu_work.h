@@ -78,9 +78,11 @@ class DeviceWork {
 };
 using DeviceWorkPtr = std::shared_ptr<DeviceWork>;
 
-/* What is under way on one variable. Writers wait for all of it, readers for `write`. */
+/* What is under way on one variable. Writers wait for all of it, readers for `write` and
+ * `outside`. */
 struct VarWork {
   DeviceWorkPtr write;
+  DeviceWorkPtr outside;             // of other libraries that had the memory; our writes leave it here until it has passed
   std::vector<DeviceWorkPtr> reads;  // one of each stream
 };
 
@@ -105,6 +107,9 @@ class DeletionScope {
 /* Makes those who write `var` wait for `work`, which may still use its memory; what was pushed
  * before need not. */
 void BeginBehind(Var* var, const std::vector<DeviceWorkPtr>& work);
+/* Makes those who read or write `var` from now on wait for `work` of another library, which may
+ * write its memory. */
+void UseBehind(Var* var, const DeviceWorkPtr& work);
 
 }  // namespace engine
 }  // namespace mxnet

@@ -289,6 +289,8 @@ class alignas(64) Var {
    * under way. Returns what it replaced, to be destroyed
      without the lock. */
   std::unique_ptr<engine::VarWork> NoteWork(const engine::DeviceWorkPtr& work, bool write);
+  /* Of another library; returns the one of the two that need not stay, likewise. */
+  engine::DeviceWorkPtr NoteOutside(engine::DeviceWorkPtr work);
   void CollectWork(bool reads_too, std::vector<engine::DeviceWorkPtr>* out) const;
   bool HasWork(bool reads_too) const;  // REQUIRES: work_ != null
   std::unique_ptr<engine::VarWork> TakeWork();

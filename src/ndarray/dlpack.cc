@@ -68,8 +68,8 @@ void OrderBehind(const NDArray& array, int64_t stream, const char* who = "to_dlp
 /*
  * Consumers free what they took while their kernels are under way. An event on the legacy default
  * stream is behind those that are on it and on streams that wait for it by themselves; of other
- * streams nobody knows whether they still exist. Our next writer, and the pool when the memory is
- * free, wait for it.
+ * streams nobody knows whether they still exist. Our next reader or writer (consumers may write),
+ * and the pool when the memory is free, wait for it.
  */
 void EndBehindConsumers(const NDArray& array) {
   constexpr int kMostDevices = 64;
@@ -79,8 +79,8 @@ void EndBehindConsumers(const NDArray& array) {
   if (!ctx.is_gpu() || ctx.dev_id >= kMostDevices || hooks == nullptr || hooks->record_on == nullptr) return;
   try {
     void* event = hooks->record_on(ctx.dev_id, Address(kLegacyStream));
-    engine::BeginBehind(array.var(),
-                        {std::make_shared<engine::DeviceWork>(hooks, &names[ctx.dev_id], event, "DLPack consumer", std::string())});
+    engine::UseBehind(array.var(),
+                      std::make_shared<engine::DeviceWork>(hooks, &names[ctx.dev_id], event, "DLPack consumer", std::string()));
   } catch (const std::exception&) {
     // the process is about to end, or the next one who uses the device hears of it
   }

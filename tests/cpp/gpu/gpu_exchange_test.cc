@@ -178,6 +178,36 @@ TEST_F(DeviceExchange, MemoryIsFreeWhenTheConsumersStreamHasPassed) {
   }
 }
 
+// A consumer writes what it was lent, and gives it back while its stream is at work.
+TEST_F(DeviceExchange, WeReadWhatTheConsumersStreamWrites) {
+  for (bool written_between : {false, true}) {
+    NDArray array(Shape{4}, Context::GPU(0), kFloat32);
+    Push(
+        array, [](float* data) { std::fill(data, data + 4, 7.0f); }, true);
+    DLManagedTensor* tensor = ToDLPack(array, kLegacyStream);
+    std::atomic<bool> open{false};
+    float seen = 0;
+    float* const data = static_cast<float*>(array.data().dptr);
+    Other(0)->Put([&open, data] {
+      while (!open) std::this_thread::yield();
+      data[1] = 8;
+    });
+    tensor->deleter(tensor);
+    const int waits = FakeStream::waits;
+    if (written_between)
+      Push(
+          array, [](float* d) { d[2] = d[1]; }, true);
+    Push(
+        array, [&seen](float* d) { seen = d[1]; }, false);
+    engine::WorkOf(array.var());  // it is on its stream
+    EXPECT_GT(FakeStream::waits, waits);
+    open = true;
+    array.WaitToWrite();
+    EXPECT_EQ(seen, 8);
+    EXPECT_EQ(data[2], written_between ? 8 : 7);
+  }
+}
+
 TEST_F(DeviceExchange, OtherWaysOfExport) {
   NDArray array(Shape{4}, Context::GPU(0), kFloat32);
   std::atomic<bool> open{false};
