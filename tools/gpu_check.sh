@@ -169,7 +169,7 @@ others_lane() {   # everybody's tests, with the GPU in the place of the CPU
 }
 runtime_lane() {   # users' kernels, CUDA graphs, memory shared with others, variables, sparse arrays, attention in one kernel; memory over 1,000 steps
   local each=$((cores / 4 + 1))
-  tested runtime 240 "$each" "$t/old_programs/test_rtc.py" "$t"/runtime/test_gpu_*.py
+  tested runtime 240 "$each" -rs "$t/old_programs/test_rtc.py" "$t"/runtime/test_gpu_*.py
   tested sparse 120 "$each" "$t/sparse/test_sparse_gpu.py"
   tested attention 120 "$each" "$t/passes/test_interleaved_passes.py" "$t/passes/test_attention_dropout.py" -k "on_a_gpu or replayed"
   bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
@@ -223,14 +223,14 @@ elif wants bench; then
   note "PyTorch: ${torch:-none here whose torch.cuda.is_available(); its columns are left out}"
   [[ -z $torch ]] || "$torch" -c 'import triton' 2>/dev/null || note "triton: none here; what PyTorch compiles is left out"
   b=$root/benchmark cache=${TMPDIR:-/tmp}/gpu_check_networks
-  race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache")
+  race=(--ctx gpu "${peers[@]}" --rounds 2 --slice 0.3 --cache "$cache")
   # raced NAME LIMIT PROGRAM DTYPE MODEL BATCH CONTESTANTS: one table of score.py or train.py
   raced() {
     local name=$1 most=$2 program=$3
     bench "$name" "$most" "$b/$program.py" "${race[@]}" --dtype "$4" --models "$5" --batch "$6" --contestants "$7" --json "$out/$name.json"
     table "$name"
   }
-  plain="ours,torch,torch graph"
+  plain="ours,torch graph"   # eager PyTorch was never the faster one, and a contestant takes 10 to 20 s
   bench eager 40 "$b/eager.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/eager.json"; table eager
   if lacks tqdm; then
     note "score, train: not run, no tqdm"
