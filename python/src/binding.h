@@ -183,6 +183,19 @@ struct Kept {
   std::vector<PyObject*> objects;
 };
 
+/* What an object's buffer protocol gave, given back at the end; where it gave none, an exception is
+ * set. */
+struct HeldBuffer {
+  HeldBuffer(PyObject* o, int flags) : held(PyObject_GetBuffer(o, &view, flags) == 0) {}
+  ~HeldBuffer() {
+    if (held) PyBuffer_Release(&view);
+  }
+  HeldBuffer(const HeldBuffer&) = delete;
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  Py_buffer view;
+  const bool held;
+};
+
 /* One of Python's own integers; `*overflow` says that it does not fit. Small ones, without a
  * call. */
 inline int64_t AsInt64(PyObject* o, int* overflow) {

@@ -92,12 +92,9 @@ PyObject* ArrayOf(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     PyErr_SetString(PyExc_TypeError, "array_of(values, device type, device id, dtype number, numpy)");
     return nullptr;
   }
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(args[0], &buffer, PyBUF_C_CONTIGUOUS) != 0) return nullptr;
-  struct Release {
-    Py_buffer* b;
-    ~Release() { PyBuffer_Release(b); }
-  } release{&buffer};
+  const HeldBuffer given(args[0], PyBUF_C_CONTIGUOUS);
+  if (!given.held) return nullptr;
+  const Py_buffer& buffer = given.view;
   try {
     const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])),
               dtype = static_cast<int>(PyLong_AsLong(args[3]));

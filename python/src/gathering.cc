@@ -72,15 +72,12 @@ PyObject* FromList(PyObject* self, PyObject* list, int64_t size) {
 /* A NumPy array of int64 or int32 as one of ours; null if it is something else. */
 PyObject* FromNumpy(PyObject* self, PyObject* o, int64_t size) {
   if (PyType_Check(o) || !PyObject_CheckBuffer(o) || !PyObject_HasAttrString(o, "__array__")) return nullptr;
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(o, &buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT) != 0) {
+  const HeldBuffer given(o, PyBUF_CONTIG_RO | PyBUF_FORMAT);
+  if (!given.held) {
     PyErr_Clear();
     return nullptr;
   }
-  struct Release {
-    Py_buffer* b;
-    ~Release() { PyBuffer_Release(b); }
-  } release{&buffer};
+  const Py_buffer& buffer = given.view;
   const std::string format = buffer.format ? buffer.format : "";
   const bool wide = (format == "l" || format == "q") && buffer.itemsize == 8, narrow = format == "i" && buffer.itemsize == 4;
   if ((!wide && !narrow) || buffer.ndim > 32) return nullptr;

@@ -59,12 +59,16 @@ PyObject* ResultOf(OnnxValue value, PyTypeObject* type) {
   return Wrap(static_cast<NDArray*>(array), type);
 }
 
-const char* TextOf(PyObject* text) {
-  const char* bytes = PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : PyBytes_AS_STRING(text);
-  if (!bytes) throw PythonError();
-  return bytes;
+/* str or bytes; *out stays null where one is something else. */
+int ValueOfTexts(const std::vector<int64_t>& dims, PyObject* const* objects, Py_ssize_t count, OnnxValueHandle* out) {
+  std::vector<const char*> texts;
+  for (PyObject* const* o = objects; o != objects + count; ++o) {
+    if (!*o || (!PyUnicode_Check(*o) && !PyBytes_Check(*o))) return 0;
+    texts.push_back(PyUnicode_Check(*o) ? PyUnicode_AsUTF8(*o) : PyBytes_AS_STRING(*o));
+    if (!texts.back()) throw PythonError();
+  }
+  return MXOnnxValueCreateStrings(static_cast<int>(dims.size()), dims.data(), static_cast<int64_t>(texts.size()), texts.data(), out);
 }
-bool IsText(PyObject* o) { return o && (PyUnicode_Check(o) || PyBytes_Check(o)); }
 
 /* Of an array whose format in the buffer protocol is this; -1: the library has none. */
 int DTypeOf(const char* format, Py_ssize_t size) {
@@ -81,50 +85,35 @@ bool IsTheirs(PyObject* given) { return std::strcmp(Py_TYPE(given)->tp_name, "nu
 
 /* Of NumPy's array. */
 int ValueOfBuffer(PyObject* given, OnnxValueHandle* out) {
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(given, &buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) return PyErr_Clear(), 0;
-  const struct Release {
-    Py_buffer* b;
-    ~Release() { PyBuffer_Release(b); }
-  } release{&buffer};
+  const HeldBuffer held(given, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!held.held) return PyErr_Clear(), 0;
+  const Py_buffer& buffer = held.view;
   const std::vector<int64_t> dims(buffer.shape, buffer.shape + buffer.ndim);
-  if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1]) {
-    PyObject* const* objects = static_cast<PyObject* const*>(buffer.buf);
-    std::vector<const char*> texts(static_cast<size_t>(buffer.len / buffer.itemsize));
-    for (size_t i = 0; i < texts.size(); ++i) {
-      if (!IsText(objects[i])) return 0;
-      texts[i] = TextOf(objects[i]);
-    }
-    return MXOnnxValueCreateStrings(buffer.ndim, dims.data(), static_cast<int64_t>(texts.size()), texts.data(), out);
-  }
+  if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1])
+    return ValueOfTexts(dims, static_cast<PyObject* const*>(buffer.buf), buffer.len / buffer.itemsize, out);
   const int dtype = DTypeOf(buffer.format, buffer.itemsize);
   if (dtype < 0) return 0;
   return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
 }
 
 /* ((sizes), [str or bytes]). */
-int ValueOfTexts(PyObject* given, OnnxValueHandle* out) {
+int ValueOfList(PyObject* given, OnnxValueHandle* out) {
   if (PyTuple_GET_SIZE(given) != 2) return 0;
   PyObject *shape = PyTuple_GET_ITEM(given, 0), *list = PyTuple_GET_ITEM(given, 1);
   if (!PyTuple_CheckExact(shape) || !PyList_CheckExact(list)) return 0;
   std::vector<int64_t> dims;
-  std::vector<const char*> texts;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
     dims.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i)));
     if (PyErr_Occurred()) throw PythonError();
   }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-    if (!IsText(PyList_GET_ITEM(list, i))) return 0;
-    texts.push_back(TextOf(PyList_GET_ITEM(list, i)));
-  }
-  return MXOnnxValueCreateStrings(static_cast<int>(dims.size()), dims.data(), static_cast<int64_t>(texts.size()), texts.data(), out);
+  return ValueOfTexts(dims, PySequence_Fast_ITEMS(list), PyList_GET_SIZE(list), out);
 }
 
 /* The C function's status; *out is null where the value is none of these. `buffers`: those of
  * NumPy's arrays are copied. */
 int ValueOf(PyObject* given, bool buffers, OnnxValueHandle* out) {
   if (PyObject_TypeCheck(given, array_type)) return Peek(given) ? MXOnnxValueCreateTensor(Get(given), out) : 0;
-  if (PyTuple_CheckExact(given)) return ValueOfTexts(given, out);
+  if (PyTuple_CheckExact(given)) return ValueOfList(given, out);
   return buffers && IsTheirs(given) ? ValueOfBuffer(given, out) : 0;
 }
 
@@ -170,17 +159,10 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (status != 0) return PyLong_FromLong(status);
     std::vector<OnnxValue> results;  // the list that `out` points to is the thread's, for its next call
     for (int i = 0; i < count; ++i) results.emplace_back(out[i]);
-    PyObject* list = PyList_New(count);
-    if (!list) throw PythonError();
-    for (int i = 0; i < count; ++i) {
-      PyObject* result = ResultOf(std::move(results[static_cast<size_t>(i)]), type);
-      if (!result) {
-        Py_DECREF(list);
-        throw PythonError();
-      }
-      PyList_SET_ITEM(list, i, result);
-    }
-    return list;
+    Owned list = Own(PyList_New(count));
+    for (int i = 0; i < count; ++i)
+      PyList_SET_ITEM(list.get(), i, Own(ResultOf(std::move(results[static_cast<size_t>(i)]), type)).release());
+    return list.release();
   } catch (...) {
     SetError();
     return nullptr;
