@@ -6,6 +6,7 @@
 #include "base/cpu_limit.h"
 #include "base/round_up.h"
 #include "operator/quantized/block_columns.h"
+#include "operator/quantized/four_bytes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -47,12 +48,6 @@ void Fill(const BlockRows& w, int64_t count, int64_t first, int64_t blocks, int6
   }
 }
 
-inline int32_t Four(const int8_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-
 /* R rows of data with a panel, whose numbers are four rows of four bytes for each column. Sums of a
  * block begin with what a zero point in the middle takes away. */
 template <int R, bool kShifted>
@@ -73,7 +68,7 @@ __attribute__((target("avx512vnni"))) void Tile(const BytePanel& panel, const By
       const __m512i low = _mm512_loadu_si512(numbers), high = _mm512_loadu_si512(numbers + kLanes * 4);
 #pragma GCC unroll 6
       for (int r = 0; r < R; ++r) {
-        const __m512i four = _mm512_set1_epi32(Four(x[r] + i));
+        const __m512i four = _mm512_set1_epi32(FourBytes(x[r] + i));
         products[r][0] = _mm512_dpbusd_epi32(products[r][0], low, four);
         products[r][1] = _mm512_dpbusd_epi32(products[r][1], high, four);
       }

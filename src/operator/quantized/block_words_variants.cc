@@ -2,6 +2,7 @@
 // numbers become bytes in registers, and rows of data go by together.
 #include "operator/quantized/block_columns.h"
 #include "operator/quantized/block_words.h"
+#include "operator/quantized/four_bytes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -14,12 +15,6 @@ constexpr int64_t kColumns = BlockWords::kColumns, kLine = BlockWords::kLine;
 static_assert(kColumns == kLanes, "a line is a vector");
 
 constexpr int kMostRows = 8, kMostPanels = 4;  // of a tile, whose sums are in registers: eight vectors twice
-
-inline __m512i Four(const int8_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return _mm512_set1_epi32(bits);
-}
 
 /* R rows with P panels. Sums of a block begin with what a zero point in the middle takes away. */
 template <int kBits, int R, int P, bool kShifted>
@@ -53,7 +48,7 @@ __attribute__((target("avx512vnni"))) void Tile(const BlockRows& w, const char* 
           numbers[p] = kBits == 8 ? raw[p] : _mm512_and_si512(_mm512_srli_epi16(raw[p], static_cast<unsigned>(place * kBits)), mask);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
-          const __m512i four = Four(x[r] + place * 4);
+          const __m512i four = _mm512_set1_epi32(FourBytes(x[r] + place * 4));
 #pragma GCC unroll 4
           for (int p = 0; p < P; ++p) products[r][p] = _mm512_dpbusd_epi32(products[r][p], numbers[p], four);
         }

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #endif
 
+#include "operator/quantized/four_bytes.h"
 #include "operator/quantized/packed_kernels.h"
 #include "operator/quantized/packed_winograd.h"
 
@@ -18,19 +19,13 @@ using quantized::kWideColumns;
 
 #if defined(__SSE4_1__)
 
-inline int32_t Pair(const int16_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-
 #if defined(__AVX512BW__)
 using Vector = __m512i;
 constexpr int kMostRows = 8, kHalfRows = 0;
 inline Vector Zero() { return _mm512_setzero_si512(); }
 inline Vector Weights(const int8_t* w) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm512_loadu_si512(w); }
-inline Vector Both(const int16_t* p) { return _mm512_set1_epi32(Pair(p)); }
+inline Vector Both(const int16_t* p) { return _mm512_set1_epi32(FourBytes(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm512_add_epi32(sum, _mm512_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm512_storeu_si512(to, v); }
 #elif defined(__AVX2__)
@@ -39,7 +34,7 @@ constexpr int kMostRows = 6, kHalfRows = 8;
 inline Vector Zero() { return _mm256_setzero_si256(); }
 inline Vector Weights(const int8_t* w) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w)); }
-inline Vector Both(const int16_t* p) { return _mm256_set1_epi32(Pair(p)); }
+inline Vector Both(const int16_t* p) { return _mm256_set1_epi32(FourBytes(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
 #else
@@ -48,7 +43,7 @@ constexpr int kMostRows = 2, kHalfRows = 4;
 inline Vector Zero() { return _mm_setzero_si128(); }
 inline Vector Weights(const int8_t* w) { return _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(w))); }
 inline Vector Weights(const int16_t* w) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(w)); }
-inline Vector Both(const int16_t* p) { return _mm_set1_epi32(Pair(p)); }
+inline Vector Both(const int16_t* p) { return _mm_set1_epi32(FourBytes(p)); }
 inline Vector Add(Vector sum, Vector x, Vector w) { return _mm_add_epi32(sum, _mm_madd_epi16(x, w)); }
 inline void Store(int32_t* to, Vector v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), v); }
 #endif

@@ -1,10 +1,10 @@
 // Products of pixels' bytes and panels of weights, and their results, in registers.
 #include <algorithm>
-#include <cstring>
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
 
+#include "operator/quantized/four_bytes.h"
 #include "operator/quantized/pixel_products.h"
 
 namespace mxnet {
@@ -37,12 +37,6 @@ struct Operands {
   const char* next;
   int64_t ahead;
 };
-
-MXNET_VNNI __m512i Quad(const uint8_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return _mm512_set1_epi32(bits);
-}
 
 /* Whole numbers of 16 filters; the lower limit and the zero point come later. An addend was widened
  * to 32 bits. */
@@ -103,7 +97,7 @@ struct Sums {
     rest.Begin(a, b);
   }
   MXNET_VNNI void Multiply(const uint8_t* a, int64_t row, __m512i low, __m512i high) {
-    const __m512i x = Quad(a);
+    const __m512i x = _mm512_set1_epi32(FourBytes(a));
     first = _mm512_dpbusd_epi32(first, x, low);
     if (PANELS == 2) second = _mm512_dpbusd_epi32(second, x, high);
     rest.Multiply(a + row, row, low, high);

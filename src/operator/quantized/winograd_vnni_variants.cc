@@ -1,12 +1,12 @@
 // Products of Winograd tiles of 8-bit integers by VNNI: one instruction multiplies pairs of 16-bit
 // numbers and adds them to a sum, modulo 2^32, and takes the pair of a tile from memory itself.
 #include <algorithm>
-#include <cstring>
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #endif
 
 #include "base/cpu_limit.h"
+#include "operator/quantized/four_bytes.h"
 #include "operator/quantized/packed_winograd.h"
 
 namespace mxnet {
@@ -30,12 +30,6 @@ struct Operands {
   int64_t ahead;
 };
 
-inline int32_t Pair(const int16_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-
 template <int ROWS, int PANELS>
 __attribute__((target("avx512vnni"))) void Tile(const Operands& o) {
   __m512i sum[ROWS][PANELS];
@@ -52,7 +46,7 @@ __attribute__((target("avx512vnni"))) void Tile(const Operands& o) {
     for (int p = 0; p < PANELS; ++p) w[p] = _mm512_loadu_si512(b + p * o.panel);
 #pragma GCC unroll 16
     for (int r = 0; r < ROWS; ++r) {
-      const __m512i x = _mm512_set1_epi32(Pair(a + r * o.row));
+      const __m512i x = _mm512_set1_epi32(FourBytes(a + r * o.row));
 #pragma GCC unroll 2
       for (int p = 0; p < PANELS; ++p) sum[r][p] = _mm512_dpwssd_epi32(sum[r][p], x, w[p]);
     }

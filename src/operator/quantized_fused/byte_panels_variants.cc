@@ -1,12 +1,12 @@
 // Products with panels of 8-bit integers.
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
 #include "base/cpu_limit.h"
+#include "operator/quantized/four_bytes.h"
 #include "operator/quantized_fused/byte_panels.h"
 
 namespace mxnet {
@@ -19,12 +19,6 @@ using quantized::kPanelsTogether;
 
 #if defined(__AVX512BW__)
 
-inline int32_t Four(const uint8_t* p) {
-  int32_t bits;
-  std::memcpy(&bits, p, sizeof bits);
-  return bits;
-}
-
 /* One instruction multiplies and sums four neighbours of each column. */
 template <int ROWS, int PANELS>
 __attribute__((target("avx512vnni"))) void Fast(int64_t depth, const uint8_t* a, int64_t a_pitch, const int8_t* b, int32_t* sums,
@@ -36,7 +30,7 @@ __attribute__((target("avx512vnni"))) void Fast(int64_t depth, const uint8_t* a,
     __m512i panel[PANELS];
     for (int p = 0; p < PANELS; ++p) panel[p] = _mm512_loadu_si512(b + kPanelColumns * (p * depth + k));
     for (int r = 0; r < ROWS; ++r) {
-      const __m512i x = _mm512_set1_epi32(Four(a + r * a_pitch + k));
+      const __m512i x = _mm512_set1_epi32(FourBytes(a + r * a_pitch + k));
       for (int p = 0; p < PANELS; ++p) sum[r][p] = _mm512_dpbusd_epi32(sum[r][p], x, panel[p]);
     }
   }
@@ -62,11 +56,7 @@ void Exact(int64_t depth, const uint8_t* a, int64_t a_pitch, const int8_t* b, in
     for (__m256i& s : row) s = _mm256_setzero_si256();
   for (int64_t k = 0; k < depth; k += kPanelRows) {
     __m256i x[ROWS];
-    for (int r = 0; r < ROWS; ++r) {
-      int32_t bits;
-      std::memcpy(&bits, a + r * a_pitch + k, sizeof bits);
-      x[r] = _mm256_broadcastq_epi64(_mm_cvtepu8_epi16(_mm_cvtsi32_si128(bits)));
-    }
+    for (int r = 0; r < ROWS; ++r) x[r] = _mm256_broadcastq_epi64(_mm_cvtepu8_epi16(_mm_cvtsi32_si128(FourBytes(a + r * a_pitch + k))));
     for (int p = 0; p < kParts; ++p) {
       const __m256i w = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b + kPanelColumns * k) + p));
       for (int r = 0; r < ROWS; ++r) sum[r][p] = _mm256_add_epi32(sum[r][p], _mm256_madd_epi16(w, x[r]));
