@@ -4,30 +4,23 @@
 
 #include <cstdlib>
 
+#include "base/huge_pages.h"
 #include "base/round_up.h"
 
 namespace mxnet {
 namespace storage {
 namespace {
 
-// Blocks from this size are mapped by themselves, on the boundary of a huge page.
-constexpr size_t kHugePage = size_t{2} << 20;
+// Blocks from kHugePage on are mapped by themselves, on the boundary of a huge page.
 constexpr size_t kPage = 4096;
 
 size_t MappedBytes(size_t bytes) { return RoundUp(bytes, kPage); }
 
 void* MapHuge(size_t bytes) {
-  const size_t length = MappedBytes(bytes);
-  if (length > SIZE_MAX - kHugePage) return nullptr;
-  void* raw = mmap(nullptr, length + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  char* begin = static_cast<char*>(raw);
-  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(begin) % kHugePage) % kHugePage;
-  if (before > 0) munmap(begin, before);
-  if (before < kHugePage) munmap(begin + before + length, kHugePage - before);
+  char* const begin = MapAligned(bytes);
   // First touch of large temporaries is dominated by page faults: one per 2 MiB instead of 512.
-  madvise(begin + before, length, MADV_HUGEPAGE);
-  return begin + before;
+  if (begin != nullptr) madvise(begin, MappedBytes(bytes), MADV_HUGEPAGE);
+  return begin;
 }
 
 }  // namespace
