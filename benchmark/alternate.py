@@ -207,11 +207,12 @@ def beside_target(target, found, atleast=True):
 
 # Tables of single workloads.
 
-def race(runs, script, arguments, names, rounds, clock="wall", recover=lambda error: False):
+def race(runs, script, arguments, names, rounds, clock="wall", recover=lambda error: False, ended=lambda contestant: None):
     """Seconds of the workloads in `names` that the first contestant has, by workload and
     contestant; whoever else lacks one waits.
 
     recover(error): a contestant ended before it could be timed; true when another try is worth it.
+    ended(contestant): all was timed; it may be asked for its numbers.
     Of calls of a tenth of a second there are three rounds at most.
 
     runs: name -> (interpreter, environment). arguments(name): what follows `--contestant`. What a
@@ -243,6 +244,8 @@ def race(runs, script, arguments, names, rounds, clock="wall", recover=lambda er
             else:   # at once: later its arrays would have to be made again, and calls to settle cost as much
                 times.update(alternate(contestants, {w: each}, rounds if once < 0.1 else min(rounds, 3), clock))
         times.update(alternate(contestants, calls, rounds, clock, settle=2))
+        for c in contestants:
+            ended(c)
         return times
     except Failed as error:
         raise SystemExit(f"{os.path.basename(script)}: {error}")

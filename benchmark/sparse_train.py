@@ -8,7 +8,8 @@ against 1.9.1, in turn.
 `linear`: logistic regression by Module with a row_sparse weight. `fm`: a factorization machine.
 `wide`: a linear part on the features and an embedding with two dense layers, by Gluon. A step is a
 batch of 200 rows. Printed: median microseconds, how many times faster this library is (above
-1: faster), and the peak of resident memory in MiB of each.
+1: faster), and the peak of resident memory beyond the imports in MiB, beside all weights with the
+numbers of their rows.
 """
 import argparse
 import functools
@@ -17,7 +18,7 @@ import sys
 import tempfile
 
 import report
-from alternate import add_clock, answers, environments, printed, race, serve
+from alternate import add_clock, answers, environments, printed, race, serve, status_mib
 
 ROWS, EACH, BATCH, FACTORS = 20_000, 30, 200, 8    # 1.9.1 takes arrays of up to 2^31 elements
 MODELS = ("linear", "fm", "wide")
@@ -70,7 +71,7 @@ def module_step(mx, symbol, path, features):
     def step():
         module.forward_backward(next(data))
         module.update()
-    return step
+    return step, lambda: module.get_params()[0].values()
 
 
 def wide_step(mx, path, features):
@@ -102,20 +103,27 @@ def wide_step(mx, path, features):
             value = loss(net(batch.data[0], ids[count[0] % 10]), batch.label[0])
         value.backward()
         trainer.step(BATCH)
-    return step
+    return step, lambda: [p.data() for p in net.collect_params().values()]
+
+
+def mib_of(arrays):
+    parts = [part for a in arrays for part in ((a.data, a.indices) if a.stype == "row_sparse" else (a,))]
+    return sum(part.size * part.dtype(0).itemsize for part in parts) / 2**20
 
 
 def contestant(name, path, features):
     """Serves one model."""
     import mxnet as mx
+    imported = status_mib("VmRSS")
     symbol = {"linear": linear_symbol, "fm": fm_symbol}.get(name)
-    step = module_step(mx, symbol(mx, features), path, features) if symbol else wide_step(mx, path, features)
+    step, weights = module_step(mx, symbol(mx, features), path, features) if symbol else wide_step(mx, path, features)
 
     def run(calls):
         for _ in range(calls):
             step()
         mx.nd.waitall()
-    serve(answers(), {name: run}, info=[name])
+    serve(answers(), {name: run}, info=[name],
+          numbers={"resident": lambda: status_mib("VmHWM") - imported, "weights": lambda: mib_of(weights())})
 
 
 def main():
@@ -134,17 +142,22 @@ def main():
     ours, plain = environments(args.clock)
     runs = {"ours": (sys.executable, ours), **({"1.9.1": (args.oracle, plain)} if args.oracle else {})}
     only = args.only.split(",") if args.only else MODELS
-    times = {}
+    times, memory = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "clicks.libsvm")
         write_clicks(path, args.features)
         for name in MODELS:
             if name in only:
                 arguments = functools.partial(lambda model, _: [model, path, str(args.features)], name)
-                times.update(race(runs, __file__, arguments, [name], args.rounds, args.clock))
+                held = memory[name] = {}
+                ended = functools.partial(lambda held, c: held.update({c.name: [c.ask("resident"), c.ask("weights")]}), held)
+                times.update(race(runs, __file__, arguments, [name], args.rounds, args.clock, ended=ended))
     figures = printed("train", times, list(runs)[1:], args.below)
+    for name, held in memory.items():
+        each = (f"{n} {peak:.0f} MiB, weights {weights:.0f}, {peak / weights:.2f} x" for n, (peak, weights) in held.items())
+        print(f"{name}: " + "; ".join(each))
     if args.json:
-        report.save(args.json, {"mode": "sparse_train", "train": figures})
+        report.save(args.json, {"mode": "sparse_train", "train": figures, "peak_and_weights_mib": memory})
 
 
 if __name__ == "__main__":

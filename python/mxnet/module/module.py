@@ -12,6 +12,7 @@ from ..io import DataDesc
 from .._training.model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
 from .base_module import BaseModule, _ArgumentError, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
+from .host_copies import HostCopies, zeros_like
 
 __all__ = ["Module"]
 
@@ -83,10 +84,13 @@ class Module(BaseModule):
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self._compression_params = compression_params
-        # The CPU's copy of the parameters; out of date ("dirty") after an update on the devices.
+        # The executor's own arrays where one on the CPU is all there is (`_params_are_own`), else
+        # copies on the CPU; what callers have is out of date ("dirty") after an update.
         self._arg_params = None
         self._aux_params = None
+        self._params_are_own = False
         self._params_dirty = False
+        self._copies = HostCopies()
         self._optimizer = None
         self._kvstore = None
         self._update_on_kvstore = None
@@ -204,31 +208,51 @@ class Module(BaseModule):
     def get_params(self):
         if not self.params_initialized:     # `load` gives values before there is anything bound
             self._need("binded", "params_initialized")
-        if self._params_dirty:
-            self._sync_params_from_devices()
+        if self._params_are_own:
+            params = self._copies.give(self._params_dirty, (self._arg_params, self._aux_params), self._read_devices)
+            self._params_dirty = False
+            return params
+        self._sync_params_from_devices()
         return self._arg_params, self._aux_params
 
     def _sync_params_from_devices(self):
-        self._exec_group.get_params(self._arg_params, self._aux_params)
+        if self._params_dirty:
+            self._read_devices(self._arg_params, self._aux_params)
+        self._params_dirty = False
+
+    def _read_devices(self, arg_params, aux_params):
+        """Write parameters into arrays on the CPU."""
+        if self._params_are_own:
+            for own, targets in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+                for name, target in targets.items():
+                    if target is not own[name]:
+                        own[name].copyto(target)
+        else:
+            self._exec_group.get_params(arg_params, aux_params)
         if self._kvstore and self._update_on_kvstore:
             # The store has row_sparse parameters; the devices only rows of them.
-            for name, value in sorted(self._arg_params.items()):
+            for name, value in sorted(arg_params.items()):
                 if value.stype == "row_sparse":
                     rows = nd.arange(0, value.shape[0], dtype="int64")
                     self._kvstore.row_sparse_pull(name, value, row_ids=rows)
-        self._params_dirty = False
 
     def _allocate_params(self):
-        """The CPU's copies, with the dtypes and storage types of the first device's."""
-        def like(array):
-            if array.stype == "default":
-                return nd.zeros(array.shape, ctx=cpu(), dtype=array.dtype)
-            return nd.sparse.zeros(array.stype, array.shape, ctx=cpu(), dtype=array.dtype)
+        """Where the first values go: the executor's arrays, or copies on the CPU with the dtypes
+        and storage types of the first device's."""
+        self._share_params()
         group = self._exec_group
         if self._arg_params is None:
-            self._arg_params = {name: like(arrays[0]) for name, arrays in zip(self._param_names, group.param_arrays)}
+            self._arg_params = {name: zeros_like(arrays[0]) for name, arrays in zip(self._param_names, group.param_arrays)}
         if self._aux_params is None:
-            self._aux_params = {name: like(arrays[0]) for name, arrays in zip(self._aux_names, group.aux_arrays)}
+            self._aux_params = {name: zeros_like(arrays[0]) for name, arrays in zip(self._aux_names, group.aux_arrays)}
+
+    def _share_params(self):
+        """One executor on the CPU: a second copy of its parameters would serve nobody."""
+        if len(self._context) == 1 and self._context[0].device_type == "cpu":
+            group = self._exec_group
+            self._arg_params = {name: arrays[0] for name, arrays in zip(self._param_names, group.param_arrays)}
+            self._aux_params = {name: arrays[0] for name, arrays in zip(self._aux_names, group.aux_arrays)}
+            self._params_are_own = True
 
     def init_params(self, initializer=Uniform(0.01), arg_params=None, aux_params=None, allow_missing=False,
                     force_init=False, allow_extra=False):
@@ -245,28 +269,35 @@ class Module(BaseModule):
         self._allocate_params()
         attributes = self._symbol.attr_dict()
 
-        def fill(name, array, values):
+        def check(name, array, values):
             if values is not None and name in values:
-                if values[name] is not array:
-                    if values[name].shape != array.shape:
-                        raise _MXValueError(f"[Module] {name} has shape {array.shape}, and the value given for it "
-                                         f"{values[name].shape}")
-                    values[name].copyto(array)
+                if values[name].shape != array.shape:
+                    raise _MXValueError(f"[Module] {name} has shape {array.shape}, and the value given for it "
+                                        f"{values[name].shape}")
                 return
             if values is not None and not allow_missing:
                 raise RuntimeError(f"[Module] {name} is not presented: no value is given for it, "
                                    "and allow_missing=False")
             if initializer is None and values is None:
                 raise TypeError(f"[Module] init_params: neither an initializer nor values for {name} given; one of them is needed")
-            if initializer is not None:
-                initializer(InitDesc(name, attributes.get(name)), array)
 
-        for params, values in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            for name in sorted(params):
-                fill(name, params[name], values)
+        def fill(name, array, values):
+            if values is None or name not in values:
+                if initializer is not None:
+                    initializer(InitDesc(name, attributes.get(name)), array)
+            elif values[name] is not array:
+                values[name].copyto(array)
+
+        for each in (check, fill):      # what is wrong leaves all as they are
+            for params, values in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+                for name in sorted(params):
+                    each(name, params[name], values)
         self.params_initialized = True
-        self._params_dirty = False
-        self._exec_group.set_params(self._arg_params, self._aux_params)
+        if self._params_are_own:
+            self._params_dirty = True       # copies of them are
+        else:
+            self._params_dirty = False
+            self._exec_group.set_params(self._arg_params, self._aux_params)
 
     def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):
         if not allow_missing:
@@ -320,15 +351,18 @@ class Module(BaseModule):
             self.params_initialized = True
             self._arg_params = shared_module._arg_params
             self._aux_params = shared_module._aux_params
+            self._params_are_own, self._copies = shared_module._params_are_own, shared_module._copies
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
         elif self.params_initialized:
             # loaded before there was memory on the devices
             self._exec_group.set_params(self._arg_params, self._aux_params)
+            self._share_params()
 
     def _reset_bind(self):
-        if self._params_dirty and self.binded and self.params_initialized:
+        if self.binded and self.params_initialized:
             self._sync_params_from_devices()
+            self._params_are_own = False    # they outlive the executor
         self.binded = False
         self._exec_group = None
         self._data_shapes = None
@@ -367,9 +401,8 @@ class Module(BaseModule):
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
-        if self._params_dirty:
-            self._sync_params_from_devices()
         store, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
+        first = self.get_params()[0] if store else None
         batch_size = self._exec_group.batch_size
         if store and "dist" in store.type and "_async" not in store.type:
             batch_size *= store.num_workers
@@ -398,7 +431,7 @@ class Module(BaseModule):
             if update_on_kvstore:
                 store.set_optimizer(optimizer)
             _initialize_kvstore(kvstore=store, param_arrays=self._exec_group.param_arrays,
-                                arg_params=self._arg_params, param_names=self._param_names,
+                                arg_params=first, param_names=self._param_names,
                                 update_on_kvstore=update_on_kvstore)
         if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
@@ -476,6 +509,7 @@ class Module(BaseModule):
     def update(self):
         self._need("binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
+        self._copies.release()
         group = self._exec_group
         if self._update_on_kvstore:
             _update_params_on_kvstore(group.param_arrays, group.grad_arrays, self._kvstore, group.param_names)

@@ -1,0 +1,131 @@
+"""One device that is the CPU: a module has its parameters once, and what get_params gave behaves
+as in 1.x."""
+import re
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import nd, sym
+
+pytestmark = pytest.mark.cpu
+RNG = np.random.RandomState(0)
+BATCH = mx.io.DataBatch([nd.array(RNG.rand(8, 3))], [nd.array(RNG.randint(0, 4, 8))])
+
+
+def module(**options):
+    net = sym.BatchNorm(sym.FullyConnected(sym.var("data"), num_hidden=4, name="fc"), name="bn")
+    made = mx.mod.Module(sym.SoftmaxOutput(net, name="softmax"), **options)
+    made.bind([("data", (8, 3))], [("softmax_label", (8,))])
+    return made
+
+
+def trained(steps=1, kvstore=None):
+    made = module()
+    made.init_params(mx.init.Xavier())
+    made.init_optimizer(kvstore=kvstore, optimizer="sgd", optimizer_params={"learning_rate": 1.0})
+    step(made, steps)
+    return made
+
+
+def step(made, count=1):
+    for _ in range(count):
+        made.forward_backward(BATCH)
+        made.update()
+
+
+def weight(made):
+    return made._exec_group.execs[0].arg_dict["fc_weight"].asnumpy()
+
+
+def resident_mib():
+    with open("/proc/self/status", encoding="ascii") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+
+
+def test_weights_are_there_once():
+    """A table of 64 MiB."""
+    rows = 1 << 20
+    net = sym.Embedding(sym.var("data"), weight=sym.var("table_weight"), input_dim=rows, output_dim=16)
+    net = sym.LinearRegressionOutput(sym.sum(net, axis=(1, 2)), sym.var("label"))
+    net = mx.mod.Module(net, label_names=["label"])
+    before = resident_mib()
+    net.bind([("data", (4, 2))], [("label", (4,))], for_training=False)
+    net.init_params(mx.init.Constant(0.5))
+    nd.waitall()
+    assert 64 < resident_mib() - before < 64 * 1.5
+    copies, _ = net.get_params()
+    assert copies["table_weight"].shape == (rows, 16) and float(copies["table_weight"][rows - 1, 3].asscalar()) == 0.5
+
+
+def test_arrays_of_a_caller_change_with_the_next_call():
+    made = trained()
+    args, auxs = made.get_params()
+    before, mean = args["fc_weight"].asnumpy(), auxs["bn_moving_mean"].asnumpy()
+    assert np.array_equal(before, weight(made))
+    step(made)
+    assert np.array_equal(args["fc_weight"].asnumpy(), before) and not np.array_equal(weight(made), before)
+    again = made.get_params()[0]
+    assert again["fc_weight"] is args["fc_weight"] and np.array_equal(args["fc_weight"].asnumpy(), weight(made))
+    assert not np.array_equal(auxs["bn_moving_mean"].asnumpy(), mean)
+
+
+def test_arrays_of_a_caller_are_not_the_weights():
+    made = trained()
+    before = weight(made)
+    made.get_params()[0]["fc_weight"][:] = 0
+    assert np.array_equal(weight(made), before)
+    made.set_params(*made.get_params())     # the same arrays, as nothing was updated
+    assert not weight(made).any() and before.any()
+
+
+def test_what_is_wrong_leaves_the_weights_as_they_are():
+    made = trained()
+    before = weight(made)
+    with pytest.raises(RuntimeError, match="bn_beta"):      # fc_weight comes behind it
+        made.set_params({"fc_weight": nd.ones((4, 3)), "bias": nd.ones(4)}, {})
+    names = {name: value.copy() for name, value in made.get_params()[0].items()}
+    names["bn_beta"] = nd.ones(4)
+    names["fc_weight"] = nd.ones((5, 3))
+    with pytest.raises(mx.MXNetError, match="fc_weight has shape"):
+        made.set_params(names, made.get_params()[1])
+    assert np.array_equal(weight(made), before) and (made.get_params()[0]["bn_beta"].asnumpy() != 1).all()
+
+
+@pytest.mark.parametrize("kvstore", [None, "local"])
+def test_another_binding_goes_on_with_the_weights(kvstore, tmp_path):
+    made = trained(3, mx.kv.create(kvstore) if kvstore else None)
+    before = weight(made)
+    made.bind([("data", (4, 3))], [("softmax_label", (4,))], force_rebind=True)
+    assert np.array_equal(weight(made), before)
+    made.reshape([("data", (8, 3))], [("softmax_label", (8,))])
+    assert np.array_equal(made.get_params()[0]["fc_weight"].asnumpy(), before)
+    other = module()
+    other.bind([("data", (8, 3))], [("softmax_label", (8,))], shared_module=made, force_rebind=True)
+    assert np.array_equal(other.get_params()[0]["fc_weight"].asnumpy(), before)
+    made.save_checkpoint(str(tmp_path / "net"), 1)
+    loaded = mx.mod.Module.load(str(tmp_path / "net"), 1)
+    given = loaded.get_params()[0]["fc_weight"]
+    loaded.bind([("data", (8, 3))], [("softmax_label", (8,))])
+    assert np.array_equal(weight(loaded), before) and np.array_equal(given.asnumpy(), before)
+
+
+def test_rows_that_a_store_has_reach_the_caller():
+    """The executor has only rows of a row_sparse parameter whose updates happen in a store."""
+    net = sym.sparse.dot(sym.var("data", stype="csr"), sym.var("weight", shape=(6, 1), stype="row_sparse"))
+    net = mx.mod.Module(sym.LinearRegressionOutput(net, sym.var("label")), label_names=["label"])
+    net.bind([("data", (2, 6))], [("label", (2, 1))])
+    net.init_params(mx.init.Constant(1))
+    net.init_optimizer(kvstore=mx.kv.create("local"), optimizer="sgd", optimizer_params={"learning_rate": 1.0})
+    data = nd.sparse.csr_matrix(([1.0, 1.0], [0, 3], [0, 1, 2]), shape=(2, 6))
+    batch = mx.io.DataBatch([data], [nd.zeros((2, 1))])
+    net.prepare(batch, sparse_row_id_fn=lambda b: {"weight": b.data[0].indices})
+    step_once(net, batch)
+    found = net.get_params()[0]["weight"]
+    assert found.stype == "row_sparse"
+    assert found.asnumpy().ravel().tolist() == [0.5, 1, 1, 0.5, 1, 1]
+
+
+def step_once(net, batch):
+    net.forward_backward(batch)
+    net.update()
