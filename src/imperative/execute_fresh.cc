@@ -121,8 +121,7 @@ bool MayCopy() { return profiler::Active() == 0 && detail::g_float_mode.load(std
 bool CopiesInput(const Op* op, const Kernel& kernel, const CallBuffers& s) {
   if (s.in.size() != 1 || s.out.size() != 1 || op->stateful) return false;
   if (s.in[0].Bytes() != s.out[0].Bytes() || s.in[0].Bytes() > Inferred::kMostCopied) return false;
-  void (*const* function)(KernelArgs&) = kernel.target<void (*)(KernelArgs&)>();
-  if (function && *function == CopyThrough) return true;
+  if (IsCopyThrough(kernel)) return true;
   const GivesInput* gives = op->trait<GivesInput>();
   return gives && !gives->when && s.in[0].dtype == s.out[0].dtype && s.in[0].shape == s.out[0].shape;
 }

@@ -35,11 +35,6 @@ class Looking {
   std::vector<detail::Look> seen_;
 };
 
-bool MovesInput(const Attrs& attrs, const Kernel& kernel) {
-  void (*const* function)(KernelArgs&) = kernel.target<void (*)(KernelArgs&)>();
-  return function && *function == CopyThrough && !attrs.op->stateful;
-}
-
 // Elements of all operands and results of a call that is short, whatever the operator does, and of
 // one whose record counts no operations for each of them.
 constexpr int64_t kSurelyShort = 1024, kShortPasses = 65536;
@@ -176,7 +171,7 @@ class Recipe::Writer {
     CheckDType(*n->attrs, types, {});
     call.dtypes.assign(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
     if (!InferCall(*n->attrs, InferSwitches::OfThread(true), &of, &call.dtypes)) return false;
-    call.moves = MovesInput(*n->attrs, *call.kernel) && of.size() == 1 && call.dtypes.size() == 1 && of[0] == call.dtypes[0];
+    call.moves = OnlyMoves(*n->op()) && of.size() == 1 && call.dtypes.size() == 1 && of[0] == call.dtypes[0];
     for (size_t o = 0; o < call.dtypes.size(); ++o) {
       places_[{n.get(), static_cast<uint32_t>(o)}] = static_cast<int>(inputs_.size() + dtypes_.size());
       dtypes_.push_back(call.dtypes[o]);

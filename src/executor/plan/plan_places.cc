@@ -5,6 +5,7 @@
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_steps.h"
 #include "mxnet/env.h"
+#include "operator/matrix/axes.h"
 #include "operator/record/sparse_form.h"
 #include "operator/record/traits_graph.h"
 #include "operator/runtime/holds_graphs.h"
@@ -56,7 +57,12 @@ class Placer {
       : info_(*graph.info), g_(graph.info->g), schedule_(schedule), entries_(made_.entries) {
     entries_.resize(g_.num_entries());
     for (uint32_t id : g_.input_nodes) PutInSlot(g_.eid(id, 0), graph.variable_slots.at(g_.nodes[id].source));
-    for (const auto& e : g_.outputs) PutInSlot(g_.eid(e), graph.result_slots.at({g_.nodes[e.node].source, e.index}));
+    for (const auto& e : g_.outputs) {
+      const EntryKey key{g_.nodes[e.node].source, e.index};
+      const int slot = graph.result_slots.at(key);
+      PutInSlot(g_.eid(e), slot);
+      if (!graph.added_directly.count(key)) written_slots_.insert(static_cast<size_t>(slot));
+    }
   }
 
   EntryPlaces Run() {
@@ -155,7 +161,7 @@ class Placer {
         Put(out, Place::kConstant, 0);
         continue;
       }
-      if (inplace_wanted && bytes > 0 && ShareInput(t, static_cast<int>(out - begin), colour, pairs, &reused)) continue;
+      if (inplace_wanted && bytes > 0 && (LieInInput(t, out, colour) || ShareInput(t, static_cast<int>(out - begin), colour, pairs, &reused))) continue;
       Put(out, Place::kArena, made_.blocks.size());
       const int loop = entry.parts == 1 ? schedule_.data_loop_of[t] : -1;  // that it leaves: written in each of its micro_batches
       made_.blocks.push_back(
@@ -185,10 +191,33 @@ class Placer {
       const uint32_t in = g_.eid(node.inputs[pair.first]);
       const int reads =
           static_cast<int>(std::count_if(node.inputs.begin(), node.inputs.end(), [&](const auto& e) { return g_.eid(e) == in; }));
-      if (entries_[in].place == Place::kSlot && entries_[in].last_read == t && reads == 1 &&
+      if (entries_[in].place == Place::kSlot && !written_slots_.count(entries_[in].at) && entries_[in].last_read == t && reads == 1 &&
           info_.types[in].shape == info_.types[out].shape && info_.types[in].dtype == info_.types[out].dtype)
         made_.shared_slots.emplace_back(static_cast<int>(entries_[in].at), static_cast<int>(entries_[out].at));
     }
+  }
+
+  /* The result of a node that only moves its input lies where the input does, which nobody
+   * overwrites while one of the two is read. A caller may write into a result of the forward pass
+   * before the backward one. */
+  bool LieInInput(int t, uint32_t out, int colour) {
+    const auto& node = g_.nodes[schedule_.order[t]];
+    if (schedule_.data_loop_of[t] >= 0 || node.inputs.empty() || !OnlyMoves(*node.source->op())) return false;
+    const uint32_t in = g_.eid(node.inputs[0]);
+    const EntryPlace &from = entries_[in], &to = entries_[out];
+    const TensorType &before = info_.types[in], &after = info_.types[out];
+    if (from.parts != 1 || to.parts != 1 || IsSparse(before.storage) || before.dtype != after.dtype || BytesOf(in) != BytesOf(out)) return false;
+    if (from.place == Place::kArena) {
+      MemoryBlock& block = made_.blocks[from.at];
+      if (block.colour != colour) return false;
+      block.last = std::max({block.last, t, to.last_read});
+    } else if (from.place != Place::kSlot || !written_slots_.count(from.at) || to.last_read >= schedule_.num_forward) {
+      return false;
+    }
+    Put(out, from.place, from.at);
+    entries_[out].in_place = true;
+    ++made_.num_inplace;
+    return true;
   }
 
   /* Output o in the block of an input that ends there. */
@@ -224,6 +253,7 @@ class Placer {
   EntryPlaces made_;
   std::vector<EntryPlace>& entries_;
   std::vector<uint32_t> constants_;
+  std::set<size_t> written_slots_;  // of results that hold what their nodes compute
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ Shape ReshapedByCodes(const Attrs& attrs, const Shape& from, const std::vector<i
 /* The result is as large as the input and has its elements in the same order: nothing to do in
  * place, one memcpy otherwise. */
 void CopyThrough(KernelArgs& args);
+bool IsCopyThrough(const Kernel& kernel);
+/* Is that all that the operator does, on each device that it has a kernel for? */
+bool OnlyMoves(const Op& op);
 
 /* Gradient of operators of that kind: the output's gradient in the shape of the input. */
 std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEntry>& ograds);

@@ -27,6 +27,16 @@ void CopyThrough(KernelArgs& a) {
   CopyBytes(a.run, a.in[0].dptr, a.out[0].dptr, static_cast<int64_t>(a.in[0].Bytes()));
 }
 
+bool IsCopyThrough(const Kernel& kernel) {
+  void (*const* function)(KernelArgs&) = kernel.target<void (*)(KernelArgs&)>();
+  return function && *function == CopyThrough;
+}
+
+bool OnlyMoves(const Op& op) {
+  const Kernel *cpu = op.KernelFor(DeviceType::kCPU), *gpu = op.KernelFor(DeviceType::kGPU);
+  return !op.stateful && cpu && IsCopyThrough(*cpu) && (!gpu || IsCopyThrough(*gpu));
+}
+
 std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   return {MakeOp("reshape_like", {ograds[0], node->inputs[0]})};
 }
