@@ -15,6 +15,8 @@
 #include "onnx/session.h"
 #include "onnx/stage.h"
 #include "operator/matrix/axes.h"
+#include "operator/record/swapped_form.h"
+#include "operator/record/traits.h"
 #include "operator/record/call_cost.h"
 #include "operator/record/check.h"
 
@@ -140,8 +142,9 @@ class Recipe::Writer {
 
   /* Converters make more than they use. */
   void Need(const Node& node) {
-    if (!needed_.insert(&node).second) return;
-    for (const NodeEntry& e : node.inputs) Need(*e.node);
+    if (!needed_.insert(&node).second || node.is_variable()) return;
+    const Node* const turned = Turned(node);
+    for (const NodeEntry& e : node.inputs) Need(turned && e.node.get() == turned ? *turned->inputs[0].node : *e.node);
   }
   int Constant(const NDArray& array) {
     array.WaitToRead();
@@ -153,25 +156,41 @@ class Recipe::Writer {
     const size_t at = static_cast<size_t>(place), inputs = inputs_.size();
     return at < inputs ? recipe_->inputs_[at].dtype : dtypes_[at - inputs];
   }
+  /* What a product reads transposed, where its operator has another form for that; null: nothing. */
+  const Node* Turned(const Node& product) const {
+    if (!product.op()->trait<SwappedForm>() || product.inputs.size() != 2) return nullptr;
+    const auto left = places_.find(product.inputs[0]);
+    const Node* const right = product.inputs[1].node.get();
+    if (left == places_.end() || left->second < 0 || static_cast<size_t>(left->second) >= inputs_.size()) return nullptr;
+    const int ndim = recipe_->inputs_[static_cast<size_t>(left->second)].ndim;
+    const std::vector<int> axes = right->is_variable() ? std::vector<int>() : PermutationOf(*right, ndim);
+    const int last = static_cast<int>(axes.size()) - 1;
+    if (ndim < 2 || last != ndim - 1 || axes[last] != last - 1 || axes[last - 1] != last) return nullptr;
+    for (int d = 0; d < last - 1; ++d)
+      if (axes[d] != d) return nullptr;
+    return right;
+  }
   /* False: it cannot be called so. */
   bool PutCall(const NodePtr& n) {
-    if (!IsPlainCall(*n->attrs)) return false;
-    OpCall call{n->attrs, n->op()->KernelFor(DeviceType::kCPU), {}, {}, false, 0};
+    const Node* const turned = Turned(*n);
+    const AttrsPtr attrs = turned ? n->op()->trait<SwappedForm>()->attrs() : n->attrs;
+    if (!IsPlainCall(*attrs)) return false;
+    OpCall call{attrs, attrs->op->KernelFor(DeviceType::kCPU), {}, {}, false, 0};
     std::vector<int> of;
     TensorTypes types;
     for (const NodeEntry& e : n->inputs) {
-      const auto at = places_.find(e);
+      const auto at = places_.find(turned && e.node.get() == turned ? turned->inputs[0] : e);
       if (at == places_.end()) return false;
       const int place = at->second, dtype = DTypeAt(place);
-      if (place < 0 && of.size() < 32 && AsksFor(*n->attrs, static_cast<int>(of.size()), dtype)) call.asks |= 1u << of.size();
+      if (place < 0 && of.size() < 32 && AsksFor(*attrs, static_cast<int>(of.size()), dtype)) call.asks |= 1u << of.size();
       call.in.push_back(place);
       of.push_back(dtype);
       types.emplace_back(Shape(), dtype);
     }
-    CheckDType(*n->attrs, types, {});
+    CheckDType(*attrs, types, {});
     call.dtypes.assign(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
-    if (!InferCall(*n->attrs, InferSwitches::OfThread(true), &of, &call.dtypes)) return false;
-    call.moves = OnlyMoves(*n->op()) && of.size() == 1 && call.dtypes.size() == 1 && of[0] == call.dtypes[0];
+    if (!InferCall(*attrs, InferSwitches::OfThread(true), &of, &call.dtypes)) return false;
+    call.moves = OnlyMoves(*attrs->op) && of.size() == 1 && call.dtypes.size() == 1 && of[0] == call.dtypes[0];
     for (size_t o = 0; o < call.dtypes.size(); ++o) {
       places_[{n.get(), static_cast<uint32_t>(o)}] = static_cast<int>(inputs_.size() + dtypes_.size());
       dtypes_.push_back(call.dtypes[o]);

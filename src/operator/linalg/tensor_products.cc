@@ -10,6 +10,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/param.h"
+#include "operator/record/swapped_form.h"
 
 namespace mxnet {
 namespace linalg {
@@ -266,7 +267,8 @@ constexpr const char* kAnyType = " Any dtype; both arrays have the same one. Int
                          std::string("Products of the matrices in the last two dimensions. The dimensions before them are broadcast; a "
                                      "vector is a row of a and a column of b, and its dimension is left out of the result.") +
                              kAnyType)
-      .set_precision(Precision::kLow);
+      .set_precision(Precision::kLow)
+      .set_trait(SwappedForm{[] { return MakeAttrs(Op::Get("_npi_einsum"), {{"num_args", "2"}, {"subscripts", "...ij,...kj->...ik"}}); }});
   Product<TensordotIndices, TensordotParam>("_npi_tensordot",
                                             std::string("The sum of products over pairs of dimensions. The result has the "
                                                         "other dimensions of a, then those of b.") +
