@@ -3,6 +3,8 @@
 #include <chrono>
 #include <limits>
 
+#include "base/threads/borrowed_team.h"
+#include "mxnet/engine.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/stage.h"
@@ -27,6 +29,16 @@ constexpr double kUnplanned = 0.3;                // how much longer nodes one b
 constexpr double kUnprepared = 1;                 // and where kernels prepare for each shape
 constexpr int kMostTimedOnce = 8, kTellOnce = 3;  // runs node by node, and how many tell
 constexpr int kTellMade = 2;                      // plans that were made, behind the first
+
+/* A thread of the engine that ran something once has a team of threads from then on, and threads of
+ * two teams sleep between loops (borrowed_team.h). Where one call after another runs on its caller,
+ * as while a cache grows, the caller's team is to be the only one. */
+void AskForTeam() {
+  constexpr unsigned kAsks = 32;  // several threads may call, and one gets it
+  static thread_local unsigned asked = 0;
+  if (OpenTeams() <= (HasTeam() ? 1 : 0) || asked++ % kAsks != 1) return;
+  Engine::Get()->PushSync([](RunContext) { GiveBackOwnTeam(); }, Context::CPU(), {}, {}, FnProperty::kNormal, 0, "give back threads");
+}
 
 /* What nobody reads any more gives its memory back. */
 void Drop(const Pending& pending, Env* env) {
@@ -151,6 +163,7 @@ void Runner::LeaveOnce() {
 void Runner::RunOnce(const NodeByNode& once, Env* env) {
   const bool tells = grows_ && once.recipes() && !mxnet::Env::Get().enforce_determinism;
   const double elements = ElementsOf(*env);
+  if (!session_->options().ctx.is_gpu()) AskForTeam();
   const auto begin = std::chrono::steady_clock::now();
   once.Run(env);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;

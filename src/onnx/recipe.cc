@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/round_up.h"
 #include "base/threads/borrowed_team.h"
 #include "executor/plan/plan_constants.h"
 #include "imperative/kernel_call.h"
@@ -43,6 +44,18 @@ constexpr int64_t kSurelyShort = 1024, kShortPasses = 65536;
 
 // Nobody goes on until a call is over: handing it to threads that sleep pays later than elsewhere.
 constexpr double kNsOfShort = 4 * kInlineNanoseconds;
+
+constexpr size_t kLeastWithRoom = 1 << 16, kStepsOfRoom = 8;
+
+/* Large results get up to an eighth of room: the cache of a decoder is larger in each call, and a
+ * block of its size would be new memory each time. */
+NDArray NewResult(const Shape& shape, int dtype) {
+  const size_t bytes = static_cast<size_t>(shape.Size()) * DTypeSize(dtype);
+  if (bytes < kLeastWithRoom) return NDArray(shape, Context::CPU(), dtype);
+  size_t step = kLeastWithRoom / kStepsOfRoom;
+  while (2 * kStepsOfRoom * step <= bytes) step *= 2;
+  return NDArray(Shape{static_cast<int64_t>(RoundUp(bytes, step))}, Context::CPU(), kUint8).Window(0, shape, dtype);
+}
 
 /* Can it be called without the engine and the tape? */
 bool IsPlainCall(const Attrs& attrs) {
@@ -315,16 +328,19 @@ void Recipe::Run(const OpCall& call, NDArray* results, Scratch* s) const {
     elements += s->in.back().Size();
   }
   for (size_t o = 0; o < num_results; ++o) {
-    results[o] = NDArray(s->out_shapes[o], Context::CPU(), call.dtypes[o]);
+    results[o] = NewResult(s->out_shapes[o], call.dtypes[o]);
     s->out.push_back(results[o].data());
     elements += s->out.back().Size();
   }
   const bool asks = !weights.empty();
   const int64_t surely = attrs.op->flops ? kSurelyShort : kShortPasses;
   const bool is_short = elements <= surely || CostOf(attrs, s->in, s->out).NsInCache() <= kNsOfShort;
-  if (!is_short && !asks) return Push(call, results, *s);
-  std::optional<BorrowedTeam> team;  // a long one has its own, since the engine has no call for it
-  if (is_short) team.emplace();
+  std::optional<BorrowedTeam> team;  // a long one that asks has its own, since the engine has no call for it
+  if (is_short || !asks) team.emplace();
+  if (!is_short && !asks && team->refused()) {
+    team.reset();
+    return Push(call, results, *s);
+  }
   if (asks) {
     s->versions.clear();
     for (const int place : call.in) s->versions.push_back(At(place, *s).version());

@@ -22,6 +22,10 @@ MXNET_DLL int OpenTeams();
 /* What a thread does that is about to wait. */
 void GiveBackKeptTeam();
 
+/* Has the calling thread a team? It gives it back, so that another one can have it. */
+bool HasTeam();
+void GiveBackOwnTeam();
+
 /* While it lives loops of this thread use its team, one that it opens if there is none, or no other
  * thread. */
 class BorrowedTeam {
@@ -30,6 +34,9 @@ class BorrowedTeam {
   ~BorrowedTeam();
   BorrowedTeam(const BorrowedTeam&) = delete;
   BorrowedTeam& operator=(const BorrowedTeam&) = delete;
+
+  /* Has another thread the team? */
+  bool refused() const { return thread_->limit == 1 && limit_ != 1; }
 
   /* Of one thread, in one place: each look at a thread's own memory is a call. */
   struct Thread {

@@ -213,6 +213,12 @@ void GiveBackKeptTeam() {
   if (t_thread.kept && OpenTeams() > 1) GiveBackTeam();
 }
 
+bool HasTeam() { return t_thread.team; }
+
+void GiveBackOwnTeam() {
+  if (t_thread.team) GiveBackTeam();
+}
+
 BorrowedTeam::BorrowedTeam() : thread_(&t_thread), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
   if (OpenTeams() == 0) return;
   if (thread_->kept && OpenTeams() > 1) GiveBackTeam();

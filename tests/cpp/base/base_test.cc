@@ -412,6 +412,10 @@ TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
       loop();  // for good
       stage = 1;
       while (stage != 2) std::this_thread::yield();
+      expect(HasTeam());
+      GiveBackOwnTeam();  // somebody asked for it
+      expect(!HasTeam() && OpenTeams() == 0);
+      loop();
     });
     while (stage != 1) std::this_thread::yield();
     expect(OpenTeams() == 2);

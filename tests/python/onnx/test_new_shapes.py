@@ -1,5 +1,7 @@
 """One model, many shapes: what was converted for one serves the next where it is the same."""
 
+import pickle
+
 import mxnet as mx
 import numpy as np
 import pytest
@@ -135,3 +137,30 @@ def test_contents_that_chose_a_plan_may_change_later():
     assert got["y"].shape == (2, 3) and got["z"].asnumpy().tolist() == [12, 23]
     got = model.run({"sizes": sizes, **others})
     assert got["y"].shape == (3, 2) and got["z"].asnumpy().tolist() == [13, 22]
+
+
+def test_large_results_of_lengths_that_come_once(tmp_path):
+    """They are arrays like others, though the memory behind them has room for more."""
+    nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=1), helper.make_node("Exp", ["present"], ["y"])]
+    shape = [1, None, 64]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [info("past", 1, shape), info("x", 1, shape)], [info("present", 1, shape), info("y", 1, shape)])
+    model = mx.onnx.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9).SerializeToString())
+    rng = np.random.default_rng(0)
+    given = {"past": rng.random((1, 290, 64)).astype("float32"), "x": rng.random((1, 1, 64)).astype("float32")}
+    expected = given["past"]
+    for _ in range(40):
+        got = model.run(given)
+        expected = np.concatenate([expected, given["x"]], axis=1)
+        np.testing.assert_array_equal(got["present"].asnumpy(), expected)
+        np.testing.assert_allclose(got["y"].asnumpy(), np.exp(expected), rtol=1e-6)
+        given["past"] = got["present"]
+    assert "node by node" in str(model.explain())
+    present = got["present"]
+    path = str(tmp_path / "present.params")
+    mx.nd.save(path, [present])
+    for other in (mx.nd.load(path)[0], pickle.loads(pickle.dumps(present)), present.copy(), mx.nd.from_dlpack(present.to_dlpack_for_read())):
+        np.testing.assert_array_equal(other.asnumpy(), expected)
+    present[0, 5:7] = 3
+    np.testing.assert_array_equal(present.reshape((-1, 64))[5:8].asnumpy(), np.vstack([np.full((2, 64), 3, "float32"), expected[0, 7:8]]))
+    np.testing.assert_array_equal((present + 1)[0, -1].asnumpy(), expected[0, -1] + 1)
