@@ -16,10 +16,10 @@
 #include "onnx/session.h"
 #include "onnx/stage.h"
 #include "operator/matrix/axes.h"
-#include "operator/record/swapped_form.h"
-#include "operator/record/traits.h"
 #include "operator/record/call_cost.h"
 #include "operator/record/check.h"
+#include "operator/record/swapped_form.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -169,7 +169,7 @@ class Recipe::Writer {
     const size_t at = static_cast<size_t>(place), inputs = inputs_.size();
     return at < inputs ? recipe_->inputs_[at].dtype : dtypes_[at - inputs];
   }
-  /* What a product reads transposed, where its operator has another form for that; null: nothing. */
+  /* What a product reads transposed, where its operator has another form for that; else null. */
   const Node* Turned(const Node& product) const {
     if (!product.op()->trait<SwappedForm>() || product.inputs.size() != 2) return nullptr;
     const auto left = places_.find(product.inputs[0]);

@@ -161,7 +161,9 @@ class Placer {
         Put(out, Place::kConstant, 0);
         continue;
       }
-      if (inplace_wanted && bytes > 0 && (LieInInput(t, out, colour) || ShareInput(t, static_cast<int>(out - begin), colour, pairs, &reused))) continue;
+      if (inplace_wanted && bytes > 0 &&
+          (LieInInput(t, out, colour) || ShareInput(t, static_cast<int>(out - begin), colour, pairs, &reused)))
+        continue;
       Put(out, Place::kArena, made_.blocks.size());
       const int loop = entry.parts == 1 ? schedule_.data_loop_of[t] : -1;  // that it leaves: written in each of its micro_batches
       made_.blocks.push_back(
@@ -206,7 +208,8 @@ class Placer {
     const uint32_t in = g_.eid(node.inputs[0]);
     const EntryPlace &from = entries_[in], &to = entries_[out];
     const TensorType &before = info_.types[in], &after = info_.types[out];
-    if (from.parts != 1 || to.parts != 1 || IsSparse(before.storage) || before.dtype != after.dtype || BytesOf(in) != BytesOf(out)) return false;
+    if (from.parts != 1 || to.parts != 1 || IsSparse(before.storage) || before.dtype != after.dtype || BytesOf(in) != BytesOf(out))
+      return false;
     if (from.place == Place::kArena) {
       MemoryBlock& block = made_.blocks[from.at];
       if (block.colour != colour) return false;

@@ -268,7 +268,9 @@ constexpr const char* kAnyType = " Any dtype; both arrays have the same one. Int
                                      "vector is a row of a and a column of b, and its dimension is left out of the result.") +
                              kAnyType)
       .set_precision(Precision::kLow)
-      .set_trait(SwappedForm{[] { return MakeAttrs(Op::Get("_npi_einsum"), {{"num_args", "2"}, {"subscripts", "...ij,...kj->...ik"}}); }});
+      .set_trait(SwappedForm{[] {
+        return MakeAttrs(Op::Get("_npi_einsum"), {{"num_args", "2"}, {"subscripts", "...ij,...kj->...ik"}});
+      }});
   Product<TensordotIndices, TensordotParam>("_npi_tensordot",
                                             std::string("The sum of products over pairs of dimensions. The result has the "
                                                         "other dimensions of a, then those of b.") +

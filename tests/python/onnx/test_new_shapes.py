@@ -159,7 +159,8 @@ def test_large_results_of_lengths_that_come_once(tmp_path):
     present = got["present"]
     path = str(tmp_path / "present.params")
     mx.nd.save(path, [present])
-    for other in (mx.nd.load(path)[0], pickle.loads(pickle.dumps(present)), present.copy(), mx.nd.from_dlpack(present.to_dlpack_for_read())):
+    shared = mx.nd.from_dlpack(present.to_dlpack_for_read())
+    for other in (mx.nd.load(path)[0], pickle.loads(pickle.dumps(present)), present.copy(), shared):
         np.testing.assert_array_equal(other.asnumpy(), expected)
     present[0, 5:7] = 3
     np.testing.assert_array_equal(present.reshape((-1, 64))[5:8].asnumpy(), np.vstack([np.full((2, 64), 3, "float32"), expected[0, 7:8]]))

@@ -28,7 +28,8 @@ CASES = {
     "a vector": (keys([0, 2, 1]), [(4,), (2, 5, 4)], ["scores"]),
     "other axes": (keys([1, 0, 2]), [(5, 3, 2), (2, 5, 4)], ["scores"]),
     "also a result": (keys([0, 2, 1]), [(2, 3, 4), (2, 5, 4)], ["scores", "t"]),
-    "read twice": (keys([0, 2, 1], node("MatMul", ["scores", "k"], ["read"]), node("Relu", ["t"], ["r"])), [(2, 3, 4), (2, 5, 4)], ["read", "r"]),
+    "read twice": (keys([0, 2, 1], node("MatMul", ["scores", "k"], ["read"]), node("Relu", ["t"], ["r"])),
+                   [(2, 3, 4), (2, 5, 4)], ["read", "r"]),
 }
 
 
