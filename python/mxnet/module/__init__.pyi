@@ -216,6 +216,7 @@ class SequentialModule(BaseModule):
 base_module: Any
 bucketing_module: Any
 executor_group: Any
+host_copies: Any
 module: Any
 python_module: Any
 sequential_module: Any
