@@ -4,7 +4,6 @@
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 #include "operator/record/sparse_form.h"
-#include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
 namespace {
@@ -15,8 +14,8 @@ bool TakesRows(const Attrs&, const StorageTypes&, StorageTypes* out) {
 }
 
 /* The dense kernel, on the values. */
-Kernel RowsBy(const char* name, bool constant) {
-  return [op = &Op::Register(name), constant](KernelArgs& args) {
+Kernel RowsBy(const char* name) {
+  return [op = &Op::Register(name)](KernelArgs& args) {
     if (args.req[0] == OpReq::kNull) return;
     SparseParts* const out = args.out[0].sparse;
     const int64_t rows = out->shape[0];
@@ -29,15 +28,13 @@ Kernel RowsBy(const char* name, bool constant) {
     KernelArgs dense = args;
     dense.out = Span<const TBlob>(&values, 1);
     (*op->KernelFor(DeviceType::kCPU))(dense);
-    if (constant && !sparse::AnyNonZero(values.dptr, values.Size(), values.dtype)) out->Resize(0);
   };
 }
 
 [[maybe_unused]] const bool registered = [] {
   for (const char* name : {"_random_uniform", "_random_normal", "_random_gamma", "_random_exponential", "_random_poisson",
-                           "_random_negative_binomial", "_random_generalized_negative_binomial"})
-    DeclareSparse(name, TakesRows).set_kernel(DeviceType::kCPU, RowsBy(name, false));
-  for (const char* name : {"_full", "_ones"}) DeclareSparse(name, TakesRows).set_kernel(DeviceType::kCPU, RowsBy(name, true));
+                           "_random_negative_binomial", "_random_generalized_negative_binomial", "_full", "_ones", "_set_value"})
+    DeclareSparse(name, TakesRows).set_kernel(DeviceType::kCPU, RowsBy(name));
   return true;
 }();
 

@@ -406,3 +406,18 @@ def test_parts_are_read_while_other_threads_write(stype):
     finally:
         over.set()
         thread.join()
+
+
+def test_initializers_store_every_row():
+    """1.9.1 stores rows of zeros, too, so that `indices` of a weight are those of all rows."""
+    for init in (mx.init.Zero(), mx.init.One()):
+        parameter = mx.gluon.Parameter("w", shape=(9, 4), stype="row_sparse", grad_stype="row_sparse")
+        parameter.initialize(init)
+        mx.gluon.Trainer([parameter], "sgd")
+        rows = parameter.row_sparse_data(mx.nd.array([5, 1, 5]))
+        assert rows.indices.asnumpy().tolist() == [1, 5]
+    x = mx.nd.sparse.zeros("row_sparse", (3, 2))
+    mx.nd._internal._set_value(src=0, out=x)
+    assert x.indices.shape == (3,)
+    x[:] = mx.nd.zeros((3, 2))   # of arrays, rows that are zero are not stored
+    assert x.indices.shape == (0,)
