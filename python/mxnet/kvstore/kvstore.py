@@ -72,6 +72,17 @@ class _Arguments:
         return self.count, self.keys
 
 
+def _flat_rows(row_ids):
+    """The arrays of ids of row_sparse_pull, one after another, also of lists for each key."""
+    flat = []
+    for ids in row_ids if isinstance(row_ids, (list, tuple)) else (row_ids,):
+        flat += ids if isinstance(ids, (list, tuple)) else (ids,)
+    for ids in flat:
+        if not isinstance(ids, NDArray):
+            raise CheckedTypeError(f"[kvstore] row_ids has a {type(ids).__name__}; accepted: NDArrays, or lists of them for each key")
+    return flat
+
+
 class KVStore(NotCopied, KVStoreBase):
     """A store of the native library; :func:`create` makes them.
 
@@ -226,7 +237,7 @@ class KVStore(NotCopied, KVStoreBase):
 
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
         """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids
-        for each array, or one for all.
+        for each array, or one for all. For several keys `row_ids` may have a list for each key.
 
         Ids are numbers in any order, also several times. Each row is in `out` once; a row that the
         stored value does not have is one of zeros. A ValueError says that an array is not
@@ -241,15 +252,14 @@ class KVStore(NotCopied, KVStoreBase):
         """
         if out is None or row_ids is None:
             raise CheckedValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
-        if isinstance(row_ids, NDArray):
-            row_ids = [row_ids]
+        row_ids = _flat_rows(row_ids)
         args = _Arguments(key, out)
         for array in args.arrays:
             if array.stype != "row_sparse":
                 raise _MXValueError(f"[kvstore] row_sparse_pull into an array of storage type {array.stype!r}; "
                                       "accepted: 'row_sparse', and pull() for dense ones")
         if len(row_ids) == 1:
-            row_ids = list(row_ids) * len(args.arrays)
+            row_ids *= len(args.arrays)
         if len(row_ids) != len(args.arrays):
             raise CheckedValueError(f"[kvstore] {len(row_ids)} arrays of rows for {len(args.arrays)} arrays to copy to")
         self._call("MXKVStorePullRowSparse", args, *args.head(), args.handles, c_handle_array(row_ids),

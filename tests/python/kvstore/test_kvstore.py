@@ -210,6 +210,19 @@ def test_row_sparse_pull_of_no_rows(kv, stype, ids):
     assert outs[1].indices.asnumpy().tolist() == [3] and values(outs[1].data) == 3
 
 
+def test_row_sparse_pull_with_lists_of_rows_for_each_key(kv):
+    """Old programs hand over a list of ids for each key, one for each device."""
+    kv.init(["a", "b"], [full(1).tostype("row_sparse"), full(2).tostype("row_sparse")])
+    outs = [[mx.nd.sparse.zeros("row_sparse", SHAPE)], [mx.nd.sparse.zeros("row_sparse", SHAPE) for _ in range(2)]]
+    kv.row_sparse_pull(["b", "a"], out=outs, row_ids=[[mx.nd.array([1])], [mx.nd.array([0]), mx.nd.array([3, 2])]])
+    assert [[o.indices.asnumpy().tolist() for o in of_key] for of_key in outs] == [[[1]], [[0], [2, 3]]]
+    assert [[o.data.asnumpy().max() for o in of_key] for of_key in outs] == [[2], [1, 1]]
+    for ids in ([1, 2], np.array([1, 2]), 3, [[mx.nd.array([1]), 2]]):
+        with pytest.raises(AssertionError, match="row_ids has a "):
+            kv.row_sparse_pull("a", out=outs[0][0], row_ids=ids)
+
+
+
 def test_row_sparse_pull_into_another_dtype(kv):
     kv.init(1, full(0.5, dtype="float64").tostype("row_sparse"))
     out = mx.nd.sparse.zeros("row_sparse", SHAPE)
