@@ -124,11 +124,11 @@ std::vector<bool> FoldedWeights::Keeps(const std::vector<NDArray>& arrays) {
   return kept;
 }
 
-const std::vector<NDArray>* FoldedWeights::Find(const std::string& call, const std::vector<NDArray>& operands) {
+std::vector<NDArray> FoldedWeights::Find(const std::string& call, const std::vector<NDArray>& operands) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!AllKept(operands)) return nullptr;
+  if (!AllKept(operands)) return {};
   const auto it = results_.find(Key(call, operands));
-  return it == results_.end() ? nullptr : &it->second;
+  return it == results_.end() ? std::vector<NDArray>() : it->second;
 }
 
 std::string FoldedWeights::NameOfDerived(const std::string& call, const std::vector<NDArray>& operands) const {
@@ -144,16 +144,16 @@ std::string FoldedWeights::NameOfDerived(const std::string& call, const std::vec
   return *names.begin() + "_" + op;
 }
 
-void FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results) {
+std::vector<NDArray> FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& operands, std::vector<NDArray> results) {
   std::lock_guard<std::mutex> lock(mutex_);
-  size_t bytes = 0;
-  for (const NDArray& a : results) bytes += BytesOf(a);
-  if (!AllKept(operands) || bytes < kLeastKept) return;
-  results_[Key(call, operands)] = results;
+  if (!AllKept(operands)) return results;
+  const auto put = results_.emplace(Key(call, operands), results);
+  if (!put.second) return put.first->second;
   const std::string name = NameOfDerived(call, operands);
   for (size_t i = 0; i < results.size() && !name.empty(); ++i)
     names_.emplace(Key("", {results[i]}), i == 0 ? name : name + std::to_string(i));
   for (const NDArray& a : results) chunks_.insert(a.chunk());
+  return results;
 }
 
 std::shared_ptr<const void> FoldedWeights::OfNode(const NodeProto& node) {
@@ -167,13 +167,19 @@ void FoldedWeights::PutOfNode(const NodeProto& node, std::shared_ptr<const void>
   of_nodes_[&node] = std::move(made);
 }
 
+/* Small results of operators are computed again for each plan. */
+static std::vector<NDArray> PutLarge(FoldedWeights* folded, const std::string& call, const std::vector<NDArray>& operands,
+                                     std::vector<NDArray> results) {
+  size_t bytes = 0;
+  for (const NDArray& a : results) bytes += BytesOf(a);
+  return bytes < kLeastKept ? std::move(results) : folded->Put(call, operands, std::move(results));
+}
+
 NDArray FoldedWeights::On(const NDArray& array, Context ctx) {
   if (array.ctx() == ctx) return array;
   const std::string call = "copy to " + ctx.str();
-  if (const auto* there = Find(call, {array})) return (*there)[0];
-  NDArray copy = array.Copy(ctx);
-  Put(call, {array}, {copy});
-  return copy;
+  const std::vector<NDArray> there = Find(call, {array});
+  return there.empty() ? PutLarge(this, call, {array}, {array.Copy(ctx)})[0] : there[0];
 }
 
 // ---- one graph
@@ -273,11 +279,10 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
   std::vector<NDArray> arrays;
   for (const Value& v : operands) arrays.push_back(v.array);
   std::vector<NDArray> results(static_cast<size_t>(attrs->op->NumOutputs(*attrs)));
-  if (const auto* kept = folded_->Find(text, arrays)) {
-    results = *kept;
+  if (auto kept = folded_->Find(text, arrays); !kept.empty()) {
+    results = std::move(kept);
   } else if (auto derived = DerivedFromStored(attrs, arrays, draws_, folded_); !derived.empty()) {
-    results = std::move(derived);
-    folded_->Put(text, arrays, results);
+    results = PutLarge(folded_, text, arrays, std::move(derived));
   } else if (!states_ || !CallWithWeights(attrs, arrays, &results, states_)) {
     std::vector<NDArray*> in, out;
     for (NDArray& a : arrays) in.push_back(&a);
@@ -286,7 +291,7 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
     const Context cpu = Context::CPU();
     Imperative::Invoke(attrs, in, out, &cpu);
     for (NDArray& a : results) a = Compact(a);
-    folded_->Put(text, arrays, results);
+    results = PutLarge(folded_, text, arrays, std::move(results));
   }
   std::vector<Value> values;
   for (NDArray& a : results) values.emplace_back(std::move(a));

@@ -28,9 +28,11 @@ class FoldedWeights {
   std::string NameOf(const NDArray& array);
   /* Which of these live as long as the model: weights, and what was computed of them. */
   std::vector<bool> Keeps(const std::vector<NDArray>& arrays);
-  /* Null unless `operands` are all weights, or were computed of them, and the result is kept. */
-  const std::vector<NDArray>* Find(const std::string& call, const std::vector<NDArray>& operands);
-  void Put(const std::string& call, const std::vector<NDArray>& operands, const std::vector<NDArray>& results);
+  /* None unless `operands` are all weights, or were computed of them, and the results are kept. */
+  std::vector<NDArray> Find(const std::string& call, const std::vector<NDArray>& operands);
+  /* Returns what is kept, which is what another thread has put there before; else `results`. What
+   * is kept once stays: others know it by its address. */
+  std::vector<NDArray> Put(const std::string& call, const std::vector<NDArray>& operands, std::vector<NDArray> results);
   /* What a converter made of a node's attributes alone; null when it has not. Any later plan of
    * the model takes it, too. */
   std::shared_ptr<const void> OfNode(const NodeProto& node);

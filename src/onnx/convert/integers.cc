@@ -59,8 +59,8 @@ struct SignedNumbers {
 std::pair<int64_t, int64_t> RangeOf(const Call& c, const Value& numbers, const Value& zero) {
   FoldedWeights* const folded = c.builder()->folded();
   const std::vector<NDArray> of{numbers.array, zero.array};
-  if (const auto* found = folded->Find("range", of)) {
-    const std::vector<int64_t> range = IntsIn((*found)[0]);
+  if (const auto found = folded->Find("range", of); !found.empty()) {
+    const std::vector<int64_t> range = IntsIn(found[0]);
     return {range[0], range[1]};
   }
   const std::vector<uint8_t> bytes = BytesOf(numbers.array);

@@ -77,7 +77,7 @@ Value Reordered(const Call& c, const Value& packed, const GroupOrder& order, int
   const NDArray &weight = c.Known(1), &groups = c.Known(4);
   const std::string what = "columns by groups of " + Text(packed.shape()) + " in " + Text(bits);
   const Shape shape{packed.shape()[0], static_cast<int64_t>(order.groups.size()), packed.shape()[2]};
-  if (const auto* found = folded->Find(what, {weight, groups})) return Value((*found)[0]);
+  if (const auto found = folded->Find(what, {weight, groups}); !found.empty()) return Value(found[0]);
   const std::vector<uint8_t> before = BytesOf(weight);
   std::vector<uint8_t> after(static_cast<size_t>(shape.Size()), 0);
   const int64_t n = shape[0], each = 8 / bits, row = packed.size() / n, places = static_cast<int64_t>(order.columns.size()), k = row * each;
@@ -89,9 +89,7 @@ Value Reordered(const Call& c, const Value& packed, const GroupOrder& order, int
       const uint8_t number = static_cast<uint8_t>(before[static_cast<size_t>(i * row + from / each)] >> (from % each * bits)) & mask;
       after[static_cast<size_t>((i * places + p) / each)] |= static_cast<uint8_t>(number << (p % each * bits));
     }
-  const Value made = c.Tensor(shape, kUint8, after.data());
-  folded->Put(what, {weight, groups}, {made.array});
-  return made;
+  return Value(folded->Put(what, {weight, groups}, {c.Tensor(shape, kUint8, after.data()).array})[0]);
 }
 
 /* Zeros behind the last number of each row. */
@@ -141,7 +139,7 @@ void ConvertMatMulNBits(Call& c) {
 static Value PackedBlocks(const Call& c, const Value& w, bool turned, int64_t bits, int64_t block) {
   FoldedWeights* const folded = c.builder()->folded();
   const std::string what = "blocks of " + Text(block) + " in " + Text(bits) + (turned ? " turned" : "");
-  if (const auto* found = folded->Find(what, {w.array})) return Value((*found)[0]);
+  if (const auto found = folded->Find(what, {w.array}); !found.empty()) return Value(found[0]);
   const int64_t k = w.shape()[turned ? 1 : 0], n = w.shape()[turned ? 0 : 1];
   const std::vector<uint8_t> numbers = BytesOf(w.array);
   const int add = w.dtype() == kInt8 ? 1 << (bits - 1) : 0;
@@ -156,9 +154,7 @@ static Value PackedBlocks(const Call& c, const Value& w, bool turned, int64_t bi
       for (int64_t i = begin; i < std::min(begin + columns, n); ++i) put(i, r, numbers[static_cast<size_t>(r * n + i)]);
   for (int64_t i = 0; i < n && turned; ++i)
     for (int64_t r = 0; r < k; ++r) put(i, r, numbers[static_cast<size_t>(i * k + r)]);
-  const Value made = c.Tensor(Shape{n, k / block, block / each}, kUint8, packed.data());
-  folded->Put(what, {w.array}, {made.array});
-  return made;
+  return Value(folded->Put(what, {w.array}, {c.Tensor(Shape{n, k / block, block / each}, kUint8, packed.data()).array})[0]);
 }
 
 /* data, weight (k, n), scales (k / block, n), zero points or none, bias or none; with `turned` the

@@ -109,11 +109,9 @@ Value Parameters(const Call& c, const Recurrent& layer) {
     const std::string name = "parameters of RNN, cell " + Text(static_cast<int>(layer.cell));
     std::vector<NDArray> of = {layer.w.array, layer.r.array};
     if (layer.b.kind != Value::kNone) of.push_back(layer.b.array);
-    if (const auto* kept = folded->Find(name, of)) return Value((*kept)[0]);
+    if (const auto kept = folded->Find(name, of); !kept.empty()) return Value(kept[0]);
     const Shape shape{layer.directions * size * (layer.input + layer.hidden + 2)};
-    const NDArray made = StoredArray(shape, kFloat32, std::make_shared<ParameterContents>(layer));
-    folded->Put(name, of, {made});
-    return Value(made);
+    return Value(folded->Put(name, of, {StoredArray(shape, kFloat32, std::make_shared<ParameterContents>(layer))})[0]);
   }
   std::vector<Value> all;
   for (int64_t d = 0; d < layer.directions; ++d) {
