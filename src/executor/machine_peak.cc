@@ -24,7 +24,7 @@ namespace {
 constexpr int kChains = 12;         // independent sums: more than any core's latency times what it begins in a cycle
 constexpr int64_t kRounds = 60000;  // of a try, about 0.3 ms
 constexpr int kTries = 9;           // of which the fastest counts
-volatile float g_sum;               // so that nothing is optimised away
+thread_local volatile float t_sum;  // so that nothing is optimised away
 
 // Of this thread: what other programs do on the cores does not count.
 double Now() {
@@ -66,7 +66,7 @@ double Slowest(int threads, const Work& work) {
     std::memcpy(&one, &last, sizeof(one));                                                \
     all += one;                                                                           \
   }                                                                                       \
-  g_sum = all;
+  t_sum = all;
 
 typedef float F4 __attribute__((vector_size(16)));
 
@@ -156,7 +156,7 @@ double Bandwidth(int threads) {
     for (const auto *p = reinterpret_cast<const F4*>(bytes + at), *end = p + count / 16; p < end; p += 8)
       for (int i = 0; i < 8; ++i) sums[i] += p[i];
     for (int i = 1; i < 8; ++i) sums[0] += sums[i];
-    g_sum = sums[0][0];
+    t_sum = sums[0][0];
   });
   munmap(memory, static_cast<size_t>(size));
   return std::max(copied, read);
