@@ -69,6 +69,14 @@ MXNET_C_DLL int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const
 MXNET_C_DLL int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
                                       const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given,
                                       SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params);
+/* MXOnnxModelConvertFor for training. Variables of constants that are no weights, such as masks and
+ * states of zeros, have the attribute `__constant__`. `with_operators`: what is computed of weights
+ * alone is computed in the graph, so that there is one parameter for each weight of the file; 0: it
+ * is a parameter. */
+MXNET_C_DLL int MXOnnxModelConvertToLearn(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                                          const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given,
+                                          int with_operators, SymbolHandle* symbol, int* num_params, const char*** param_names,
+                                          NDArrayHandle** params);
 /* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next
  * call. */
 MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);

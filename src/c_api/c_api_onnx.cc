@@ -209,16 +209,10 @@ int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** name
   API_END();
 }
 
-int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims, const int* dtypes,
-                       SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
-  return MXOnnxModelConvertFor(handle, num_inputs, names, ndims, dims, dtypes, 0, nullptr, nullptr, symbol, num_params, param_names,
-                               params);
-}
-
-int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
-                          const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given, SymbolHandle* symbol,
-                          int* num_params, const char*** param_names, NDArrayHandle** params) {
-  API_BEGIN(symbol, num_params, param_names, params);
+/* The symbol and the parameters, which live in the thread's store. */
+static void ConvertModel(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                         const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given, Learns learns,
+                         SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
   Session* session = AsSession(handle);
   NeedTexts(num_inputs, names, "names of inputs");
   Need(num_inputs, ndims, "numbers of dimensions");
@@ -240,7 +234,7 @@ int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** n
   Need(num_given, given, "contents of inputs");
   Env contents;
   for (int i = 0; i < num_given; ++i) contents[given_names[i]] = *AsValue(given[i]);
-  ConvertedGraph graph = session->Convert(types, contents);
+  ConvertedGraph graph = session->Convert(types, contents, learns);
   ApiStore& store = ApiStore::Get();
   store.strings.clear();
   store.handles.clear();
@@ -252,6 +246,29 @@ int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** n
   *param_names = store.Point();
   *params = store.handles.data();
   *symbol = new Symbol(std::move(graph.symbol));
+}
+
+int MXOnnxModelConvert(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims, const int* dtypes,
+                       SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
+  return MXOnnxModelConvertFor(handle, num_inputs, names, ndims, dims, dtypes, 0, nullptr, nullptr, symbol, num_params, param_names,
+                               params);
+}
+
+int MXOnnxModelConvertFor(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                          const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given, SymbolHandle* symbol,
+                          int* num_params, const char*** param_names, NDArrayHandle** params) {
+  API_BEGIN(symbol, num_params, param_names, params);
+  ConvertModel(handle, num_inputs, names, ndims, dims, dtypes, num_given, given_names, given, Learns::kNothing, symbol, num_params,
+               param_names, params);
+  API_END();
+}
+
+int MXOnnxModelConvertToLearn(OnnxModelHandle handle, int num_inputs, const char** names, const int* ndims, const int64_t* dims,
+                              const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given, int with_operators,
+                              SymbolHandle* symbol, int* num_params, const char*** param_names, NDArrayHandle** params) {
+  API_BEGIN(symbol, num_params, param_names, params);
+  ConvertModel(handle, num_inputs, names, ndims, dims, dtypes, num_given, given_names, given,
+               with_operators ? Learns::kOperators : Learns::kWeights, symbol, num_params, param_names, params);
   API_END();
 }
 

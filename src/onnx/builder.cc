@@ -12,6 +12,7 @@
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
 #include "onnx/derived.h"
+#include "onnx/learning.h"
 #include "onnx/weights_call.h"
 
 namespace mxnet {
@@ -24,12 +25,6 @@ constexpr size_t kLeastKept = 1024;  // bytes of a result that is worth sharing
 constexpr int64_t kMostSpread = 16 << 20, kMostSpreadIndices = 1 << 20;
 
 size_t BytesOf(const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); }
-
-std::string PartOf(const NDArray& a) {
-  std::string text = std::to_string(a.byte_offset()) + ' ' + std::to_string(a.dtype());
-  for (int64_t size : a.shape()) text += ' ' + std::to_string(size);
-  return text;
-}
 
 template <typename T>
 std::vector<T> Converted(const NDArray& given, int dtype) {
@@ -74,6 +69,12 @@ NDArray Compact(const NDArray& array) {
 
 }  // namespace
 
+std::string PartOf(const NDArray& a) {
+  std::string text = std::to_string(a.byte_offset()) + ' ' + std::to_string(a.dtype());
+  for (int64_t size : a.shape()) text += ' ' + std::to_string(size);
+  return text;
+}
+
 std::vector<int64_t> IntsIn(const NDArray& array) { return Converted<int64_t>(array, kInt64); }
 std::vector<double> FloatsIn(const NDArray& array) { return Converted<double>(array, kFloat64); }
 
@@ -98,11 +99,17 @@ std::string FoldedWeights::NameOf(const NDArray& array) {
   return it == names_.end() ? "" : it->second;
 }
 
-void FoldedWeights::AddWeight(const NDArray& weight, const std::string& name) {
+void FoldedWeights::AddWeight(const NDArray& weight, const std::string& name, bool learns) {
   std::lock_guard<std::mutex> lock(mutex_);
   names_.emplace(Key("", {weight}), name);
   kept_.push_back(weight);
   chunks_.insert(weight.chunk());
+  if (!learns) fixed_.insert(weight.chunk());
+}
+
+bool FoldedWeights::IsFixed(const NDArray& array) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return fixed_.count(array.chunk()) > 0;
 }
 
 std::string FoldedWeights::Key(const std::string& call, const std::vector<NDArray>& operands) {
@@ -213,6 +220,14 @@ NodeEntry GraphBuilder::EntryOf(const Value& value) {
   return entry;
 }
 
+void GraphBuilder::TellOf(const NDArray& result, const AttrsPtr& attrs, const std::vector<Value>& operands) {
+  if (learning_) learning_->Add({result}, attrs, operands);
+}
+
+bool GraphBuilder::Learns(const Value& value) {
+  return learning_ && value.kind == Value::kTensor && value.known() && learning_->Learns(value.array);
+}
+
 void GraphBuilder::Remember(const NodePtr& cast, const Value& before) {
   if (widened_.emplace(cast.get(), before).second) casts_.push_back(cast);
   if (traces_) traces_->widened.emplace_back(cast, before);
@@ -293,6 +308,7 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
     for (NDArray& a : results) a = Compact(a);
     results = PutLarge(folded_, text, arrays, std::move(results));
   }
+  if (learning_) learning_->Add(results, attrs, operands);
   std::vector<Value> values;
   for (NDArray& a : results) values.emplace_back(std::move(a));
   return values;

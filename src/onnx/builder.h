@@ -23,7 +23,9 @@ namespace onnx {
 class FoldedWeights {
  public:
   /* Those that live as long as the model. */
-  void AddWeight(const NDArray& weight, const std::string& name);
+  void AddWeight(const NDArray& weight, const std::string& name, bool learns = true);
+  /* A constant of the file that training leaves as it is. */
+  bool IsFixed(const NDArray& array);
   /* The name of a weight as the file has it; empty for others. */
   std::string NameOf(const NDArray& array);
   /* Which of these live as long as the model: weights, and what was computed of them. */
@@ -48,6 +50,7 @@ class FoldedWeights {
   std::mutex mutex_;
   std::vector<NDArray> kept_;
   std::unordered_set<const Chunk*> chunks_;
+  std::unordered_set<const Chunk*> fixed_;
   std::unordered_map<std::string, std::string> names_;
   std::unordered_map<std::string, std::vector<NDArray>> results_;
   std::unordered_map<const NodeProto*, std::shared_ptr<const void>> of_nodes_;
@@ -64,6 +67,7 @@ struct Traces {
 using EntryMap = std::map<EntryKey, NodeEntry>;
 
 class CallStates;
+class Learning;
 
 class GraphBuilder {
  public:
@@ -73,6 +77,12 @@ class GraphBuilder {
       : ctx_(ctx), folded_(folded), draws_(draws), widens_(widens) {}
   /* For nodes that run on arrays: forms of weights are kept there. */
   void KeepIn(CallStates* states) { states_ = states; }
+  /* For graphs that are trained: it is told what was computed of what. */
+  void TellTo(Learning* learning) { learning_ = learning; }
+  /* `result` was made of the operands' contents; without `attrs` by no operator. */
+  void TellOf(const NDArray& result, const AttrsPtr& attrs, const std::vector<Value>& operands);
+  /* Is it a known value that training changes? */
+  bool Learns(const Value& value);
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */
@@ -133,6 +143,8 @@ class GraphBuilder {
 
   /* Variables made of known contents. */
   const std::unordered_map<const Node*, NDArray>& constants() const { return constants_; }
+  /* A name that no node has yet. */
+  std::string Unused(const std::string& name);
   Context ctx() const { return ctx_; }
   bool on_arrays() const { return draws_; }
   bool widens() const { return widens_; }
@@ -145,7 +157,6 @@ class GraphBuilder {
   std::vector<NodeEntry> Entries(const std::vector<Value>& values);
   static std::vector<Value> ResultsOf(const NodePtr& node, const TensorTypes& types);
   std::string NameFor(const Call& call);
-  std::string Unused(const std::string& name);
   void Remember(const NodePtr& cast, const Value& before);
 
   Context ctx_;
@@ -153,6 +164,7 @@ class GraphBuilder {
   Traces* traces_ = nullptr;
   const bool draws_;
   CallStates* states_ = nullptr;
+  Learning* learning_ = nullptr;
   bool widens_;
   std::map<std::pair<const Chunk*, std::string>, NodeEntry> known_;  // by chunk, and which part of it
   std::unordered_map<const Node*, NDArray> constants_;
@@ -161,6 +173,9 @@ class GraphBuilder {
   std::map<std::pair<std::string, int64_t>, bool> bounds_;
   std::unordered_map<std::string, int> names_;
 };
+
+/* Which part of its memory an array is, and as what. */
+std::string PartOf(const NDArray& a);
 
 /* NumPy's shapes while one of these lives: 0 is a size, () an element. */
 class NumpyShapesScope {

@@ -221,6 +221,7 @@ Value Call::Reshape(const Value& x, const Shape& shape) const {
   if (x.size() != shape.Size()) Refuse("shape " + x.shape().str() + " cannot become " + shape.str());
   if (x.known()) {
     Value v(x.array.Reshape(shape));
+    builder_->TellOf(v.array, MakeAttrs(mxnet::Op::Get("_npi_reshape"), {{"newshape", Text(shape)}}), {x});
     return v;
   }
   return Op("_npi_reshape", {x}, {{"newshape", Text(shape)}});

@@ -44,6 +44,7 @@ struct Constant {
   NDArray array;  // none for strings
   Shape shape;
   std::vector<std::string> strings;
+  bool is_parameter = false, is_buffer = false;  // as the exporter says
 };
 
 struct GraphProto;

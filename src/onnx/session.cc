@@ -51,6 +51,25 @@ void CheckTensor(const ValueInfo& info, Value* v) {
   *v = Value(converted);
 }
 
+/* Has the exporter made the name? */
+bool IsMadeUp(const std::string& name) {
+  for (const char* prefix : {"val_", "_val_", "onnx::", "/", "Constant", "const"})
+    if (name.rfind(prefix, 0) == 0) return true;
+  return false;
+}
+
+/* A parameter may be one number, and so may be the number that the model multiplies with. PyTorch's
+ * files tell them apart: by what they say, or by names. `says`: what of other constants. */
+bool IsNoWeight(const Constant& c, const std::string& producer, bool says) {
+  if (c.is_buffer || c.is_parameter || c.shape.Size() != 1) return c.is_buffer;
+  return says || IsMadeUp(c.name) || (c.shape.ndim() == 0 && producer != "pytorch");
+}
+
+bool HoldsWeights(const GraphProto& graph) {
+  return std::any_of(graph.constants.begin(), graph.constants.end(),
+                     [](const Constant& c) { return !c.array.is_none() && c.array.shape().Size() > 1 && IsFloating(c.array.dtype()); });
+}
+
 // Of operators that onnxruntime makes for the processor it runs on.
 constexpr char kOneMachinesDomain[] = "com.microsoft.nchwc";
 
@@ -70,6 +89,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
           "accepted are its files of ORT_ENABLE_EXTENDED and below";
     MXNET_THROW(Value) << "[onnx] " << (model_->path.empty() ? "the model" : model_->path) << " has operators that are not known: " << text;
   }
+  has_weights_ = HoldsWeights(model_->graph);
   AddConstants(model_->graph);
   for (const ValueInfo& v : model_->graph.inputs)
     if (!constants_.count(v.name)) inputs_.push_back(v);
@@ -98,16 +118,17 @@ void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknow
 }
 
 void Session::AddConstants(const GraphProto& graph) {
+  const bool says = std::any_of(graph.constants.begin(), graph.constants.end(), [](const Constant& c) { return c.is_parameter; });
   for (const Constant& c : graph.constants) {
     Value v = ValueOf(c);
-    if (v.kind == Value::kTensor) folded_->AddWeight(v.array, c.name);
+    if (v.kind == Value::kTensor) folded_->AddWeight(v.array, c.name, !IsNoWeight(c, model_->producer, says));
     constants_.emplace(c.name, std::move(v));
   }
   for (const NodeProto& n : graph.nodes)
     for (const Attribute& a : n.attributes) {
       if (a.graph) AddConstants(*a.graph);
       // Constant nodes
-      if (a.tensor && !a.tensor->array.is_none() && !n.outputs.empty()) folded_->AddWeight(a.tensor->array, n.outputs[0]);
+      if (a.tensor && !a.tensor->array.is_none() && !n.outputs.empty()) folded_->AddWeight(a.tensor->array, n.outputs[0], !has_weights_);
     }
 }
 
@@ -178,7 +199,7 @@ std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>
   return RunnerOf(&model_->graph)->Run(std::move(inputs), into);
 }
 
-ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, const Env& given) {
+ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, const Env& given, Learns learns) {
   Env inputs = given;
   for (auto& kv : inputs)
     if (kv.second.kind == Value::kTensor) kv.second = Value(kv.second.array.Copy(Context::CPU()));
@@ -189,7 +210,7 @@ ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, 
     v.type = kv.second;
   }
   CheckInputs(&inputs);
-  return RunnerOf(&model_->graph)->Convert(inputs);
+  return RunnerOf(&model_->graph)->Convert(inputs, learns);
 }
 
 std::string Session::Explain() {

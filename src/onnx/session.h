@@ -36,6 +36,13 @@ struct SessionOptions {
 /* Values by name while a model runs. */
 using Env = std::unordered_map<std::string, Value>;
 
+/* What a graph is made for: to predict, or to train its weights (learning.h). */
+enum class Learns : uint8_t {
+  kNothing,
+  kWeights,    // constants that are no weights are marked
+  kOperators,  // and what was computed of weights is computed in the graph
+};
+
 /* A graph of this library for given shapes, with the weights that it reads. */
 struct ConvertedGraph {
   Symbol symbol;                                        // its outputs are those of the model, in their order
@@ -56,7 +63,7 @@ class Session {
   std::vector<Value> Run(Env inputs, const std::map<std::string, NDArray>& into);
   /* The same computation as one graph, for inputs of these types, and for the contents of those in
    * `given`. Throws Error(kValue) naming the node where the graph would have to be cut. */
-  ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs, const Env& given = {});
+  ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs, const Env& given = {}, Learns learns = Learns::kNothing);
   /* Inputs that a caller has to give: those without an initializer. */
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   const std::vector<ValueInfo>& outputs() const { return model_->graph.outputs; }
@@ -95,6 +102,7 @@ class Session {
   const std::shared_ptr<const Model> model_;
   SessionOptions options_;
   std::vector<ValueInfo> inputs_;
+  bool has_weights_ = false;  // among the constants of the graph; else they are in nodes
   std::unique_ptr<FoldedWeights> folded_;
   const std::shared_ptr<ArenaPool> arenas_;
   std::unordered_map<std::string, Value> constants_;

@@ -63,7 +63,7 @@ const Value* FindValue(const Session& session, const Env& env, const std::string
   return it != env.end() ? &it->second : session.ConstantNamed(name);
 }
 
-StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole)
+StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole, Learns learns)
     : runner_(runner),
       session_(runner->session_),
       pending_(pending),
@@ -72,7 +72,11 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       reduces_(!whole && session_->precision() != kFloat32),
       builder_(session_->options().ctx, session_->folded(), false, !whole && session_->widens()),
       todo_(pending->nodes.begin(), pending->nodes.end()),
-      stage_(std::make_shared<Stage>()) {}
+      stage_(std::make_shared<Stage>()) {
+  if (learns == Learns::kNothing) return;
+  learning_ = std::make_unique<Learning>(session_->folded(), learns == Learns::kOperators);
+  builder_.TellTo(learning_.get());
+}
 
 const Value* StageBuilder::Lookup(const std::string& name) {
   const auto before = found_.find(name);
@@ -365,6 +369,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
     MXNET_CHECK_KIND(value, Value) << "[onnx] output " << v.name << " was not computed";
     graph.symbol.outputs.push_back(builder_.EntryOf(*value));
   }
+  if (learning_) learning_->Finish(graph.symbol, &builder_);
   for (const NodePtr& n : graph.symbol.ListInputs(Symbol::kAll)) {
     const auto constant = builder_.constants().find(n.get());
     if (constant != builder_.constants().end()) graph.params.emplace_back(n->name, constant->second);
@@ -488,14 +493,14 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
   PutResults(node, std::move(results), env);
 }
 
-ConvertedGraph Runner::Convert(const Env& env) {
+ConvertedGraph Runner::Convert(const Env& env, Learns learns) {
   const NumpyShapesScope scope;
   Pending pending;
   pending.nodes = root_.nodes;
   pending.needed = root_.needed;
   for (const auto& kv : env)
     if (kv.second.known()) pending.fixed.insert(kv.first);
-  return StageBuilder(this, &pending, env, true).BuildWhole();
+  return StageBuilder(this, &pending, env, true, learns).BuildWhole();
 }
 
 static void ExplainPending(const Pending& pending, int depth, std::string* into) {

@@ -15,6 +15,7 @@
 
 #include "mxnet/executor.h"
 #include "onnx/graph_calls.h"
+#include "onnx/learning.h"
 #include "onnx/once.h"
 #include "onnx/reuse.h"
 #include "onnx/session.h"
@@ -86,7 +87,7 @@ class Runner {
   /* `env`: inputs and captured values. */
   std::vector<Value> Run(Env env, const std::map<std::string, NDArray>& into = {});
   /* `env`: values with types alone. */
-  ConvertedGraph Convert(const Env& env);
+  ConvertedGraph Convert(const Env& env, Learns learns);
   void Explain(std::string* into);
   /* The plans of the stages as a JSON list, in the order in which they run; `runs`: as for
    * ExplainCachedOp. */
@@ -163,7 +164,7 @@ class Runner {
 class StageBuilder {
  public:
   /* `whole`: everything must fit into it (Error(kValue) otherwise). */
-  StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole);
+  StageBuilder(Runner* runner, Pending* pending, const Env& env, bool whole, Learns learns = Learns::kNothing);
   std::shared_ptr<Stage> Build();
   ConvertedGraph BuildWhole();
 
@@ -208,6 +209,7 @@ class StageBuilder {
   const bool whole_;
   bool reduces_;  // the precision of products
   GraphBuilder builder_;
+  std::unique_ptr<Learning> learning_;  // of a graph that is trained
   std::deque<const NodeProto*> todo_;
   Env values_;
   std::unordered_map<std::string, const Value*> found_;  // what was asked for, in values_ or in the session

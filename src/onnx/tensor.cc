@@ -61,6 +61,7 @@ struct Parts {
   std::vector<int64_t> ints;  // int32_data, int64_data, uint64_data
   std::vector<std::string> strings;
   std::map<std::string, std::string> place;  // of external data
+  std::map<std::string, std::string> metadata;
 };
 
 Parts ReadParts(Reader r) {
@@ -88,6 +89,7 @@ Parts ReadParts(Reader r) {
         break;
       case 13: ReadPair(r.get_message(), &p.place); break;
       case 14: p.external = r.get_int32() == 1; break;
+      case 16: ReadPair(r.get_message(), &p.metadata); break;
       default: r.skip();
     }
   return p;
@@ -223,6 +225,9 @@ Constant ToConstant(const Parts& p, Source* source) {
   Constant c;
   c.name = p.name;
   c.shape = ShapeOf(p);
+  const auto kind = p.metadata.find("pkg.torch.export.graph_signature.InputSpec.kind");
+  c.is_parameter = kind != p.metadata.end() && kind->second == "PARAMETER";
+  c.is_buffer = kind != p.metadata.end() && !c.is_parameter;
   const int dtype = DTypeOfOnnx(p.type);
   MXNET_CHECK_KIND(dtype != kDTypeUnknown, Value)
       << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats, integers, bool, strings";

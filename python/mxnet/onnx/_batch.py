@@ -98,6 +98,11 @@ class _Graph:
             rows = self.add("Reshape", name + "_whole", [rows], shape=shape)
         self.places[at] = rows
 
+    def repeat(self, at, axis):
+        """Gives a node's result, which has one row, as many as the batch has."""
+        self.places[at] = self.add("broadcast_like", self.nodes[self.places[at]]["name"] + "_rows", [self.places[at], self.source()],
+                                   lhs_axes=(axis,), rhs_axes=(0,))
+
     def joined(self, text):
         """The symbol."""
         from ..symbol import load_json
@@ -106,6 +111,14 @@ class _Graph:
         text["arg_nodes"] = [i for i, n in enumerate(self.nodes) if n["op"] == "null"]
         del text["node_row_ptr"]
         return load_json(json.dumps(text))
+
+
+def _rows_of_one(node, first, second, shape):
+    """The dimension in which a broadcast makes rows of the batch of one; None: there is none."""
+    place = _place(first, second)
+    if node["op"] not in ("_npi_broadcast_to", "broadcast_to") or place is None or shape is None or len(shape) != len(first):
+        return None
+    return place if shape[place] == 1 and (first[place], second[place]) == PROBES else None
 
 
 def _attribute(node, key, first, second, shape):
@@ -124,8 +137,9 @@ def _attribute(node, key, first, second, shape):
     backwards = "-" in node["attrs"].get("step", "")
     if op == "slice" and key == "end" and whole and not backwards and b[place] * PROBES[0] == a[place] * PROBES[1]:
         return op, put(None)   # to the end, which the batch moves
-    if op in ("_npi_broadcast_to", "broadcast_to") and key == "shape" and whole and len(shape) == len(a) and 0 not in a:
-        return "broadcast_to", put(0)   # as the operand has it
+    rows = whole and len(shape) == len(a) or _rows_of_one(node, a, b, shape) is not None
+    if op in ("_npi_broadcast_to", "broadcast_to") and key == "shape" and 0 not in a and rows:
+        return "broadcast_to", put(0)   # as the operand has it; for rows of one see _Graph.repeat
     return None
 
 
@@ -180,6 +194,9 @@ def join(first, second, probe, free):
         name = x["name"]
         if x["op"] != "null" or name not in params or (name in others and _same(params[name], others[name])):
             graph.take(at, node)
+            rows = _rows_of_one(x, *(_tuple(n["attrs"]["shape"]) for n in (x, y)), operand(x)) if "broadcast_to" in x["op"] else None
+            if rows is not None and batch is not None:
+                graph.repeat(at, rows)
             continue
         law = _law(params[name].asnumpy(), others[name].asnumpy()) if name in others and batch is not None else None
         if law is None:

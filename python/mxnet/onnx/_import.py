@@ -1,7 +1,11 @@
 """ONNX models as this library's own: symbols with parameters, and Gluon blocks."""
+import numpy as np
+
 from .. import _dtypes
 from ..base import MXNetError
 from . import _batch
+
+_LARGEST_MASK = 1 << 22     # elements
 
 
 def _probe_shapes(infos, shapes, size, values):
@@ -30,15 +34,15 @@ def _no_shape(info):
     raise ValueError(f"[onnx] no shape for the input {info}; accepted: shapes={{{info.name!r}: (...)}}")
 
 
-def to_symbol(model, shapes=None, dtypes=None, values=None):
+def to_symbol(model, shapes=None, dtypes=None, values=None, learns=None):
     """A symbol and its parameters by name, for any size of a first dimension that the file leaves
-    open and `shapes` does not give."""
+    open and `shapes` does not give. `learns`: see `Model._convert`."""
     shapes, values = dict(shapes or {}), dict(values or {})
     probe, free, guessed = _probe_shapes(model.inputs, shapes, _batch.PROBES[0], values)
     if guessed and not values:
         _no_shape(guessed[0])
     try:
-        made = model._convert(probe, dtypes or {}, values)
+        made = model._convert(probe, dtypes or {}, values, learns)
     except MXNetError as error:
         if not guessed:
             raise
@@ -52,7 +56,7 @@ def to_symbol(model, shapes=None, dtypes=None, values=None):
         probe, free = {n: s for n, s in probe.items() if n in read}, [n for n in free if n in read]
     if not free:
         return made
-    other = model._convert(_probe_shapes(model.inputs, shapes, _batch.PROBES[1], values)[0], dtypes or {}, values)
+    other = model._convert(_probe_shapes(model.inputs, shapes, _batch.PROBES[1], values)[0], dtypes or {}, values, learns)
     return _batch.join(made, other, probe, free)
 
 
@@ -62,17 +66,29 @@ def split(symbol, params):
     return {k: v for k, v in params.items() if k not in states}, {k: v for k, v in params.items() if k in states}
 
 
+def _trains(value):
+    """Floats that are no mask."""
+    if not _dtypes.name(value.dtype).startswith(("float", "bfloat")):
+        return False
+    return value.size > _LARGEST_MASK or bool(np.isfinite(value.astype("float32").asnumpy()).all())
+
+
 def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
     """A SymbolBlock with the model's weights; see `Model.to_block`."""
     from .. import symbol as sym
     from ..gluon import SymbolBlock
-    out, params = to_symbol(model, shapes, dtypes, values)
+    try:
+        made = to_symbol(model, shapes, dtypes, values, learns=True)
+    except MXNetError:   # operators on weights may depend on the batch where their results do not
+        made = None
+    out, params = made or to_symbol(model, shapes, dtypes, values, learns=False)
     read = set(out.list_inputs())
     block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs
                               if not values or i.name in read or i.name in (shapes or {})])
+    attributes = out.attr_dict()
     for name, parameter in block.collect_params().items():
         value = params[name]
-        if not _dtypes.name(value.dtype).startswith(("float", "bfloat")):
+        if "__constant__" in attributes.get(name, ()) or not _trains(value):
             parameter.grad_req = "null"
         parameter._load_init(value, ctx or model._ctx, cast_dtype=True, dtype_source="saved")
     return block

@@ -7,7 +7,8 @@ import os
 import numpy as _np
 
 from .._binding import onnx_run
-from ..base import NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
+from .._files import kinds as _kinds
+from ..base import MXNetError, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
 from ..context import current_context, Context
 from .. import _dtypes
 from ..ndarray import NDArray, array as _nd_array
@@ -271,6 +272,9 @@ class Model(NotCopied):
         MXNetError
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
+        if not isinstance(inputs, dict):
+            raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
+                            "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name")
         results = self._of_arrays(tuple(inputs), tuple(inputs.values())) if not out else None
         if results is not None:
             return dict(zip(self._output_names, results))
@@ -322,7 +326,8 @@ class Model(NotCopied):
         from ._import import to_symbol
         return to_symbol(self, shapes, dtypes, values)
 
-    def _convert(self, shapes, dtypes, values):
+    def _convert(self, shapes, dtypes, values, learns=None):
+        """A symbol and parameters; `learns`: for training, with operators on weights or without."""
         about = {i.name: (i.dtype, i.stored or i.dtype) for i in self.inputs}
         given = [_to_value(v, about.get(n, (None,))[0], self._ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
         names = list(shapes)
@@ -332,9 +337,11 @@ class Model(NotCopied):
         kinds = (ctypes.c_int * len(names))(*[_dtypes.number(dtypes[n]) if n in dtypes else -1 for n in names])
         symbol, count = SymbolHandle(), ctypes.c_int()
         param_names, params = ctypes.POINTER(ctypes.c_char_p)(), ctypes.POINTER(NDArrayHandle)()
-        check_call(_LIB.MXOnnxModelConvertFor(
+        convert = _LIB.MXOnnxModelConvertFor if learns is None else _LIB.MXOnnxModelConvertToLearn
+        more = () if learns is None else (ctypes.c_int(learns),)
+        check_call(convert(
             self.handle, ctypes.c_int(len(names)), c_str_array(names), ndims, dims, kinds, ctypes.c_int(len(given)),
-            c_str_array(list(values)), (ctypes.c_void_p * len(given))(*[v.handle for v in given]), ctypes.byref(symbol),
+            c_str_array(list(values)), (ctypes.c_void_p * len(given))(*[v.handle for v in given]), *more, ctypes.byref(symbol),
             ctypes.byref(count), ctypes.byref(param_names), ctypes.byref(params)))
         arrays = {param_names[i].decode(): NDArray(handle=NDArrayHandle(params[i])) for i in range(count.value)}
         return Symbol(handle=symbol), arrays
@@ -351,8 +358,10 @@ class Model(NotCopied):
         Returns
         -------
         gluon.SymbolBlock
-            Its parameters have the names of the file. Normalisation keeps the statistics of the
-            file, and dropout is left out, as in inference.
+            Its parameters have the names of the file. Weights are trained, constants are not
+            (``grad_req`` is ``'null'``). What the file computes of weights is computed in each
+            step. Normalisation keeps the statistics of the file, and dropout is left out, as in
+            inference.
         """
         from ._import import to_block
         return to_block(self, shapes, dtypes, values=values)
@@ -426,8 +435,9 @@ def load(model, ctx=None, folder=None, precision=None):
 
     Parameters
     ----------
-    model : str, path or bytes
-        A file, or its contents. A file must stay as it is while the model is used, because weights
+    model : str, path, bytes, file or onnx.ModelProto
+        A file, or its contents, also as a file that is open for bytes or as the package `onnx` has
+        them. A file must stay as it is while the model is used, because weights
         are mapped into memory.
     ctx : Context, optional
         Where the model runs; the current context by default.
@@ -460,14 +470,23 @@ def load(model, ctx=None, folder=None, precision=None):
     """
     ctx = current_context() if ctx is None else Context(ctx)
     handle = ctypes.c_void_p()
+    if hasattr(model, "SerializeToString"):
+        model = model.SerializeToString()
+    elif hasattr(model, "read"):
+        model = model.read()
     if isinstance(model, (bytes, bytearray, memoryview)):
         data = bytes(model)
         check_call(_LIB.MXOnnxModelCreateFromBuffer(data, ctypes.c_size_t(len(data)), c_str(os.fspath(folder)) if folder else None,
                                                     ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
     else:
         path = os.fspath(model)
-        check_call(_LIB.MXOnnxModelCreate(c_str(path if isinstance(path, str) else os.fsdecode(path)), ctypes.c_int(ctx.device_typeid),
-                                          ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
+        try:
+            check_call(_LIB.MXOnnxModelCreate(c_str(path if isinstance(path, str) else os.fsdecode(path)),
+                                              ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), ctypes.byref(handle)))
+        except MXNetError:
+            if os.path.isfile(path):   # another kind of file, perhaps
+                _kinds.refuse_other("onnx.load", path, ("onnx",), "ONNX models")
+            raise
     made = Model(handle, ctx)
     _set_precision(made, precision)
     return made

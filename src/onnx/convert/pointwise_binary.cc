@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "onnx/builder.h"
 #include "onnx/convert/operands.h"
 #include "onnx/convert/pointwise.h"
 
@@ -32,6 +33,7 @@ bool ServesAsNumber(const Value& operand, const Value& x, double* number) {
 
 Value Combine(const Call& c, const Forms& forms, const Value& a, const Value& b) {
   double number;
+  if (c.builder()->Learns(a) || c.builder()->Learns(b)) return c.Op(forms.arrays.c_str(), {a, b});
   if (a.dtype() != kBool && ServesAsNumber(b, a, &number)) return WithNumber(c, forms.number_right.c_str(), a, number);
   if (b.dtype() != kBool && ServesAsNumber(a, b, &number)) return WithNumber(c, forms.number_left.c_str(), b, number);
   return c.Op(forms.arrays.c_str(), {a, b});

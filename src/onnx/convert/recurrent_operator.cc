@@ -109,9 +109,13 @@ Value Parameters(const Call& c, const Recurrent& layer) {
     const std::string name = "parameters of RNN, cell " + Text(static_cast<int>(layer.cell));
     std::vector<NDArray> of = {layer.w.array, layer.r.array};
     if (layer.b.kind != Value::kNone) of.push_back(layer.b.array);
-    if (const auto kept = folded->Find(name, of); !kept.empty()) return Value(kept[0]);
-    const Shape shape{layer.directions * size * (layer.input + layer.hidden + 2)};
-    return Value(folded->Put(name, of, {StoredArray(shape, kFloat32, std::make_shared<ParameterContents>(layer))})[0]);
+    std::vector<NDArray> kept = folded->Find(name, of);
+    if (kept.empty()) {
+      const Shape shape{layer.directions * size * (layer.input + layer.hidden + 2)};
+      kept = folded->Put(name, of, {StoredArray(shape, kFloat32, std::make_shared<ParameterContents>(layer))});
+    }
+    c.builder()->TellOf(kept[0], nullptr, {layer.w, layer.r});
+    return Value(kept[0]);
   }
   std::vector<Value> all;
   for (int64_t d = 0; d < layer.directions; ++d) {

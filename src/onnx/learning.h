@@ -1,0 +1,73 @@
+/*
+ * Which constants of a graph are weights that training changes, and which stay as they are.
+ *
+ * A graph for one set of shapes has what does not depend on its inputs as constants: masks, states
+ * of zeros, and what was computed of weights. For predictions that is all the same. In training a
+ * mask must stay; of a weight that a row of the batch each has a copy of there is one; a weight
+ * that is read here as it is and there transposed is one, too. So what was computed of weights is
+ * computed in the graph again, unless it is a weight in another order that nothing else reads.
+ */
+#ifndef MXNET_ONNX_LEARNING_H_
+#define MXNET_ONNX_LEARNING_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mxnet/graph.h"
+#include "mxnet/node.h"
+#include "onnx/convert.h"
+
+namespace mxnet {
+namespace onnx {
+
+class FoldedWeights;
+class GraphBuilder;
+
+/* For one graph. */
+class Learning {
+ public:
+  /* The attribute of variables that stay as they are. */
+  static constexpr const char* kConstant = "__constant__";
+
+  /* `operators`: what was computed of weights becomes operators of the graph. */
+  Learning(FoldedWeights* folded, bool operators) : folded_(folded), operators_(operators) {}
+  /* The results are an operator's on these known operands; without `attrs` something else made them
+   * of these. */
+  void Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, const std::vector<Value>& operands);
+  bool Learns(const NDArray& array) { return OriginOf(array).learns; }
+  /* Changes the graph, which is complete, and marks its constants. */
+  void Finish(const Symbol& graph, GraphBuilder* builder);
+
+ private:
+  using Key = std::pair<const Chunk*, std::string>;
+  struct Source {
+    NDArray result;  // lives, so that its address is a name
+    AttrsPtr attrs;
+    std::vector<Value> operands;
+    uint32_t output = 0;
+  };
+  /* What a constant was made of. */
+  struct Origin {
+    bool learns = false;       // a weight, or computed of one
+    bool by_operators = true;  // ..., and operators of floats alone
+    bool in_order = true;      // a weight, or one in another order
+    std::vector<Key> weights;
+  };
+  static Key KeyOf(const NDArray& array);
+  const Source* SourceOf(const NDArray& array) const;
+  const Origin& OriginOf(const NDArray& array);
+  Origin Find(const NDArray& array);
+  std::vector<NodePtr> Express(const NodePtr& variable, const Source& source, GraphBuilder* builder) const;
+  void Name(const NodePtr& variable, const NDArray& array, GraphBuilder* builder);
+
+  FoldedWeights* const folded_;
+  const bool operators_;
+  std::map<Key, Source> sources_;
+  std::map<Key, Origin> origins_;
+};
+
+}  // namespace onnx
+}  // namespace mxnet
+#endif  // MXNET_ONNX_LEARNING_H_
