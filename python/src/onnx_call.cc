@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "binding.h"
@@ -80,6 +81,56 @@ int DTypeOf(const char* format, Py_ssize_t size) {
   return format[0] == 'e' ? kFloat16 : format[0] == 'f' ? kFloat32 : format[0] == 'd' ? kFloat64 : format[0] == '?' ? kBool : -1;
 }
 
+/* The kind of NumPy's strings of fixed width in this format ('w': of 4 bytes a character, 's': of
+ * bytes); 0: others, and those of another byte order. */
+char WidthKind(const char* format) {
+  if (!format) return 0;
+  const size_t digits = std::strspn(format, "0123456789");
+  const char kind = format[digits];
+  return (kind == 'w' || kind == 's') && format[digits + 1] == '\0' ? kind : 0;
+}
+
+/* Appends a character as UTF-8; false: it is none. */
+bool AppendCharacter(uint32_t c, std::string* text) {
+  if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return false;
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  static const int heads[] = {0, 0xC0, 0xE0, 0xF0};
+  text->push_back(static_cast<char>(heads[more] | (c >> (6 * more))));
+  for (int i = more - 1; i >= 0; --i) text->push_back(static_cast<char>(0x80 | (c >> (6 * i) & 0x3F)));
+  return true;
+}
+
+/* Strings of fixed width, which zeros fill up. */
+int ValueOfWidths(const Py_buffer& buffer, char kind, const std::vector<int64_t>& dims, OnnxValueHandle* out) {
+  const size_t each = kind == 'w' ? sizeof(uint32_t) : 1;
+  const size_t width = static_cast<size_t>(buffer.itemsize) / each;
+  int64_t count = 1;
+  for (const int64_t d : dims) count *= d;
+  std::string all;
+  std::vector<size_t> starts;
+  for (int64_t i = 0; i < count; ++i) {
+    const char* const item = static_cast<const char*>(buffer.buf) + static_cast<size_t>(i) * width * each;
+    const auto character = [&](size_t at) {
+      uint32_t c = static_cast<unsigned char>(item[at]);
+      if (each != 1) std::memcpy(&c, item + at * each, each);
+      return c;
+    };
+    size_t size = width;
+    while (size > 0 && character(size - 1) == 0) --size;
+    starts.push_back(all.size());
+    for (size_t at = 0; at < size; ++at) {
+      if (each == 1)
+        all.push_back(item[at]);
+      else if (!AppendCharacter(character(at), &all))
+        return 0;
+    }
+    all.push_back('\0');
+  }
+  std::vector<const char*> texts;
+  for (const size_t start : starts) texts.push_back(all.data() + start);
+  return MXOnnxValueCreateStrings(static_cast<int>(dims.size()), dims.data(), count, texts.data(), out);
+}
+
 /* Subclasses and what else has a buffer are left to NumPy. */
 bool IsTheirs(PyObject* given) { return std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") == 0; }
 
@@ -91,6 +142,7 @@ int ValueOfBuffer(PyObject* given, OnnxValueHandle* out) {
   const std::vector<int64_t> dims(buffer.shape, buffer.shape + buffer.ndim);
   if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1])
     return ValueOfTexts(dims, static_cast<PyObject* const*>(buffer.buf), buffer.len / buffer.itemsize, out);
+  if (const char kind = WidthKind(buffer.format)) return ValueOfWidths(buffer, kind, dims, out);
   const int dtype = DTypeOf(buffer.format, buffer.itemsize);
   if (dtype < 0) return 0;
   return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);

@@ -117,6 +117,42 @@ def test_dtypes_and_strings_of_numpy_are_those_of_the_long_way(numpy, monkeypatc
     assert list(results()) == short
 
 
+def test_strings_of_fixed_width_are_converted_once(monkeypatch):
+    """They took the others with them: all arrays were converted a second time."""
+    infos = [h.make_tensor_value_info("x", T.STRING, ["n"]), h.make_tensor_value_info("z", T.FLOAT, ["n"])]
+    outputs = [h.make_tensor_value_info("y", T.STRING, ["n"]), h.make_tensor_value_info("w", T.FLOAT, ["n"])]
+    nodes = [h.make_node("Identity", ["x"], ["y"]), h.make_node("Identity", ["z"], ["w"])]
+    m = _load(h.make_model(h.make_graph(nodes, "g", infos, outputs), opset_imports=[h.make_opsetid("", 18)]))
+    texts = np.array(["a", "", "\u00e9\u20ac", "\U0001f600 z", "in\tside"])
+    from mxnet.onnx import _model
+    with monkeypatch.context() as patch:
+        patch.setattr(_model, "_as_arrays", None)
+        for x in (texts, texts[::1], texts[:0], np.char.encode(texts, "utf-8"), np.array(["one"]), np.zeros(2, "U5")):
+            y, w = m(x, np.ones(len(x), "f"))
+            assert y.tolist() == [t if isinstance(t, str) else t.decode() for t in x.tolist()] and w.shape == x.shape
+    assert m(texts[::-1], np.ones(5, "f"))[0].tolist() == texts[::-1].tolist()
+    assert m(texts.astype(texts.dtype.newbyteorder()), np.ones(5, "f"))[0].tolist() == texts.tolist()
+    with pytest.raises(UnicodeEncodeError):
+        m(np.array(["\ud800"]), np.ones(1, "f"))
+
+
+def test_models_from_files_and_of_the_package_onnx(tmp_path):
+    graph = h.make_graph([h.make_node("Neg", ["x"], ["y"])], "g", [h.make_tensor_value_info("x", T.FLOAT, ["n"])],
+                         [h.make_tensor_value_info("y", T.FLOAT, ["n"])])
+    made = h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=10)
+    (tmp_path / "a.onnx").write_bytes(made.SerializeToString())
+    with open(tmp_path / "a.onnx", "rb") as file:
+        for source in (made, file, tmp_path / "a.onnx", bytearray(made.SerializeToString())):
+            assert mx.onnx.load(source)([1.0, 2.0]).asnumpy().tolist() == [-1, -2]
+    mx.contrib.torch.save(tmp_path / "a.pt", {"x": mx.nd.ones(2)})
+    with pytest.raises(mx.MXNetError, match=r"a.pt' is a PyTorch file .*accepted here: ONNX models"):
+        mx.onnx.load(tmp_path / "a.pt")
+    with pytest.raises(mx.MXNetError, match="No such file"):
+        mx.onnx.load(tmp_path / "not_there.onnx")
+    with pytest.raises(TypeError, match=r"run\(None, inputs\) of onnxruntime is run\(inputs\) here"):
+        mx.onnx.load(made).run(None, {"x": np.ones(2, "f")})
+
+
 def test_plans_say_what_ran(tmp_path, capsys):
     """explain(runs=): an Explanation of each plan, with its implementations; the command prints
     it."""
