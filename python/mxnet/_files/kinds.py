@@ -39,6 +39,9 @@ WORDS = {
                                           "mx.contrib.torch.load_into(block, path) gives them to a block"),
     "onnx": ("an ONNX model", "mx.onnx.load(path) reads it"),
     "symbol": ("an MXNet network (-symbol.json)", _SYMBOL),
+    "shards": ("an index of several files of weights",
+               "mx.contrib.safetensors.load(path) or mx.contrib.torch.load(path) reads the files beside it, "
+               "mx.contrib.torch.load_into(block, path) gives their arrays to a block"),
     "json": ("a JSON text", "files of weights and networks have other forms; look for the file beside it that it describes"),
     "hdf5": ("an HDF5 file (.h5), as Keras writes", "read it with the package h5py, and give {name: array} to net.load_dict"),
     "keras": ("a Keras archive (.keras)", "read it with Keras, and give {name: array} to net.load_dict"),
@@ -85,7 +88,7 @@ def _of_text(head):
     if low.startswith(b"<?xml"):
         return "html" if b"<html" in text.lower() else "xml"
     if low[:1] in (b"{", b"["):
-        return "symbol" if b'"nodes"' in text else "json"
+        return "symbol" if b'"nodes"' in text else "shards" if b'"weight_map"' in text else "json"
     if not text or any(c < 9 or 13 < c < 32 and c != 27 for c in head):
         return None
     try:

@@ -12,6 +12,7 @@ from .._binding import NDArrayBase
 from ..base import MXNetError, error_class
 from . import kinds
 from .mapped import Bytes, array_over, check_shape
+from .shards import is_index, load_shards
 from .torch_writing import bytes_of
 from .whole_files import NewFile
 
@@ -105,7 +106,9 @@ def open_safetensors(source, function, mapped=True):
 
 
 def load_safetensors(source, function, numpy, ctx, mapped=True):
-    """{name: array} of a file: arrays of mx.np if `numpy`, on `ctx`."""
+    """{name: array} of a file, or of those of an index: arrays of mx.np if `numpy`, on `ctx`."""
+    if is_index(source):
+        return load_shards(source, function, lambda path: load_safetensors(path, function, numpy, ctx, mapped))
     content, _, places = open_safetensors(source, function, mapped)
     return {name: array_over(content.data[first:last], shape, dtype, numpy, ctx)
             for name, (dtype, shape, first, last) in places.items()}

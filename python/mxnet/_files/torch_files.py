@@ -14,9 +14,9 @@ from .. import _dtypes
 from ..base import MXNetError
 from . import kinds
 from .mapped import Bytes, array_over, copied_array, is_shared
-from .numpy_names import give_state
 from .plain_pickle import Forbidden, PickleReader, Refused, brief
-from .torch_names import Storage, Table, storage_type
+from .shards import is_index, load_shards
+from .torch_names import Storage, Table, give_attributes, storage_type
 
 __all__ = ["load_torch"]
 
@@ -26,8 +26,11 @@ _SAVE = "save a state dict instead, where PyTorch runs: torch.save(net.state_dic
 
 
 def load_torch(source, function, numpy, ctx, mapped=True):
-    """What a file of torch.save holds, with arrays for tensors: those of mx.np if `numpy`, on
-    `ctx`. `source` is a path or an open file, `function` names the reader in errors."""
+    """What a file of torch.save has, or those of an index, with arrays for tensors: those of mx.np
+    if `numpy`, on `ctx`. `source` is a path or an open file, `function` names the reader in
+    errors."""
+    if is_index(source):
+        return load_shards(source, function, lambda path: load_torch(path, function, numpy, ctx, mapped))
     if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
         kinds.refuse_other(function, source, ("torch", "torch_legacy", "zip"), "files that torch.save wrote")
     content = Bytes(source, function, mapped)
@@ -78,7 +81,7 @@ class _Reader:
     def _run(self, data, at, make, persistent):
         """(value, end) of the pickle at a byte of `data`."""
         table = Table(make, len(data) + 1000)
-        reader = PickleReader(data, table.find, persistent, at, build=give_state)
+        reader = PickleReader(data, table.find, persistent, at, build=give_attributes)
         try:
             return reader.read(), reader.at
         except Forbidden as error:

@@ -2,10 +2,10 @@
 
 from .. import _dtypes
 from .mapped import check_shape
-from .numpy_names import as_bytes, encoded, numpy_dtype, numpy_number
+from .numpy_names import array_from_buffer, as_bytes, empty_array, encoded, give_state, numpy_dtype, numpy_number
 from .plain_pickle import Known, brief
 
-__all__ = ["Rebuilt", "Storage", "Table", "storage_type"]
+__all__ = ["Rebuilt", "Storage", "Table", "give_attributes", "storage_type"]
 
 # PyTorch's dtypes that there are arrays of.
 DTYPES = {"float64": "float64", "double": "float64", "float32": "float32", "float": "float32", "float16": "float16", "half": "float16",
@@ -78,6 +78,29 @@ def _layout(name):
     return name
 
 
+class Attributes(dict):
+    """The attributes of a namespace, such as the arguments of the program that trained."""
+
+    def __init__(self):     # whatever is given: attributes come as a state
+        super().__init__()
+
+
+def give_attributes(made, state):
+    """As :func:`give_state`, for namespaces, too."""
+    if not isinstance(made, Attributes):
+        return give_state(made, state)
+    if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
+        raise ValueError("attributes that are no dictionary of names")
+    made.update(state)
+    return True
+
+
+def _path(*parts):
+    if not all(isinstance(part, str) for part in parts):
+        raise ValueError("a path that is no text")
+    return "/".join(parts).replace("//", "/") if parts else "."
+
+
 def _device(kind, number=None):
     if not isinstance(kind, str) or not isinstance(number, (int, type(None))):
         raise ValueError("a device that is no text and number")
@@ -91,7 +114,7 @@ class Table:
         self._make, self._room = make, room
         known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
                  "torch.Size": self._size, "torch.device": _device, "_codecs.encode": encoded, "numpy.dtype": numpy_dtype,
-                 "torch.serialization._get_layout": _layout,
+                 "torch.serialization._get_layout": _layout, "argparse.Namespace": Attributes, "types.SimpleNamespace": Attributes,
                  "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                  "torch._utils._rebuild_tensor_v3": self._tensor_v3, "torch._utils._rebuild_parameter": self._parameter,
                  "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
@@ -99,9 +122,12 @@ class Table:
             known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
                           f"{home}.bytes": as_bytes, f"{home}.bytearray": as_bytes})
         for home in ("numpy.core", "numpy._core"):
-            known[f"{home}.multiarray.scalar"] = numpy_number
+            known.update({f"{home}.multiarray.scalar": numpy_number, f"{home}.multiarray._reconstruct": empty_array,
+                          f"{home}.numeric._frombuffer": array_from_buffer})
+        for home in ("pathlib", "pathlib._local"):
+            known.update({f"{home}.{name}": _path for name in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")})
         self._known = {name: Known(name, call) for name, call in known.items()}
-        for name in (*_TENSORS, "builtins.int", "builtins.float"):
+        for name in (*_TENSORS, "builtins.int", "builtins.float", "numpy.ndarray"):
             self._known.setdefault(name, Known(name, value=name))
         for name in (*DTYPES, *OTHER_DTYPES, *_LAYOUTS):
             self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name, name))

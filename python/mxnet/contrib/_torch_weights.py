@@ -1,18 +1,23 @@
 """Which arrays of a file go to which parameters of a block."""
 import re
 
+from .. import ndarray as nd
 from .._binding import NDArrayBase
 from ..base import MXNetError, error_class
+from ..gluon import nn
 from ._torch_names import names_of
 
 __all__ = ["assign", "weights_among"]
 
 _KEYS = ("state_dict", "model_state_dict", "model", "net", "weights", "params", "module")
 _WRAPPERS = ("module.", "_orig_mod.", "model.", "net.")
-_COUNTER = "num_batches_tracked"
+_COUNTERS = ("num_batches_tracked", "n_averaged")     # of batches, and of what torch.optim.swa_utils has averaged
 _AUXILIARY = "AuxLogits."        # of torchvision's inception_v3, which trains with a second head
 # How torchvision's older files of DenseNets spell norm1 and conv1.
 _OLD_DENSE = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12])\.")
+# What weight_norm makes of a parameter, and what it made of one before PyTorch 2.
+_NORMED = re.compile(r"((?:.*\.)?)parametrizations\.(\w+)\.original[01]")
+_OLD_NORMED = re.compile(r"((?:.*\.)?)(\w+)_[gv]")
 _SHOWN = 20
 _DEEPEST = 4     # dictionaries around the weights
 
@@ -44,6 +49,31 @@ def weights_among(values, what, depth=0):
 
 
 # ---- names ----
+
+def _joined_norms(weights, expected):
+    """The weights with one array in the place of the two that PyTorch's weight_norm has, where the
+    block has one: the length and the direction."""
+    made = dict(weights)
+    for name in weights:
+        for pattern, length, direction in ((_NORMED, "0", "1"), (_OLD_NORMED, "g", "v")):
+            found = pattern.fullmatch(name)
+            if not found or name in expected:
+                continue
+            whole, other = found[1] + found[2], name[:-1] + direction
+            if name.endswith(length) and other in weights and whole not in weights:
+                made = {(whole if k == other else k): v for k, v in made.items() if k != name}
+                made[whole] = _of_length(weights[other], weights[name])
+    return made
+
+
+def _of_length(direction, length):
+    if direction.ndim != length.ndim:
+        raise _error(f"a direction of shape {direction.shape} and a length of shape {length.shape}; accepted: as many dimensions")
+    v, g = direction.as_nd_ndarray().astype("float32"), length.as_nd_ndarray().astype("float32")
+    axes = tuple(i for i, size in enumerate(g.shape) if size == 1)
+    norm = nd.sqrt(nd.sum(nd.square(v), axis=axes, keepdims=True)) if axes else nd.abs(v)
+    return nd.broadcast_mul(v, nd.broadcast_div(g, norm)).astype(direction.dtype)
+
 
 def _without_wrappers(weights, expected):
     """The weights by the names that they have without DataParallel and others around the
@@ -133,13 +163,27 @@ def _listed(head, rows):
     return f"\n  {head}: {len(rows)}{shown}" + (f"\n    and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "") if rows else ""
 
 
-def _advice(missing, unexpected, wrong, strict):
+def _scales_of_groups(block, names):
+    """Are there scales of a GroupNorm, which has one for each group, among these?"""
+    for name in names:
+        owner = block
+        for part in name.split(".")[:-1]:
+            owner = owner._children.get(part) if hasattr(owner, "_children") else None
+        if isinstance(owner, nn.GroupNorm) and owner.gamma.shape == (owner._num_groups,):
+            return True
+    return False
+
+
+def _advice(missing, unexpected, wrong, strict, groups):
     more = []
     if strict and (missing or unexpected):
         more.append("Accepted: all names on both sides, or strict=False.")
     if strict and missing and unexpected:
         more.append("Names that differ can be given as mapping={'PyTorch name': 'block name'}, or layers paired by mapping='order'.")
-    if wrong:
+    if groups:
+        more.append("nn.GroupNorm(groups) has a scale for each group, as in 1.x; accepted: nn.GroupNorm(groups, in_channels=channels), "
+                    "which has one for each channel, as PyTorch.")
+    elif wrong:
         more.append("To keep the block's own values for arrays of other shapes (another number of classes), take these names out of what "
                     "mx.contrib.torch.load(path) gives, and use strict=False.")
     return "\n" + " ".join(more)
@@ -155,28 +199,32 @@ def assign(block, weights, what, mapping, strict, ctx):
     if mapping is not None and mapping != "order" and not callable(mapping) and not isinstance(mapping, dict):
         raise _error(f"mapping={mapping!r}; accepted: None, a dictionary of names, a function of a name, 'order'")
     params = block._collect_params_with_prefix()
-    weights = {name: array for name, array in weights.items() if name.rpartition(".")[2] != _COUNTER}
+    weights = {name: array for name, array in weights.items() if name.rpartition(".")[2] not in _COUNTERS}
     if mapping == "order":
         pairs, unexpected = _pairs_in_order(weights, params)
     else:
         weights = _without_wrappers(weights, [*params, *(_safe_names(block))])
         weights = {_OLD_DENSE.sub(r"\1\2.", name): array for name, array in weights.items() if not name.startswith(_AUXILIARY)}
+        weights = _joined_norms(weights, params)
         pairs, unexpected = _pairs_by_name(block, weights, params, mapping)
     filled = {id(params[ours]) for ours in pairs}
     missing = [name for name, param in params.items() if id(param) not in filled and not _is_optional(name, param)]
-    wrong = [f"{ours}: {params[ours].shape} in the block, {weights[theirs].shape} in {theirs!r}"
-             for ours, theirs in pairs.items() if not _fits(params[ours], weights[theirs])]
+    others = [ours for ours, theirs in pairs.items() if not _fits(params[ours], weights[theirs])]
+    wrong = [f"{ours}: {params[ours].shape} in the block, {weights[pairs[ours]].shape} in {pairs[ours]!r}" for ours in others]
     if wrong or strict and (missing or unexpected):
         raise _error(f"{what} does not fit the {type(block).__name__}:"
                      + (_listed("parameters of the block that it lacks", missing) if strict else "")
                      + (_listed("names in it that the block has no parameter for", unexpected) if strict else "")
-                     + _listed("shapes that differ", wrong) + _advice(missing, unexpected, wrong, strict))
+                     + _listed("shapes that differ", wrong) + _advice(missing, unexpected, wrong, strict, _scales_of_groups(block, others)))
     if weights and not pairs:
         raise _error(f"{what}: none of its {len(weights)} names is one of the {type(block).__name__}'s "
                      f"({', '.join(list(weights)[:3])}, ...; {', '.join(list(params)[:3])}, ...); accepted: names that "
                      "mx.contrib.torch.names(block) gives, or a mapping")
     for ours, theirs in pairs.items():
         params[ours]._load_init(weights[theirs], ctx, cast_dtype=True)
+    for name, param in params.items():
+        if _is_optional(name, param) and id(param) not in filled and param._data is None and not param._deferred_init:
+            param.initialize(ctx=ctx)
     for ours in pairs:      # the file may change once this function has returned
         for copy in params[ours].list_data():
             copy.wait_to_read()

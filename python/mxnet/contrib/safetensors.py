@@ -18,7 +18,8 @@ def load(file, ctx=None, array_type=None, mmap=True):
     Parameters
     ----------
     file : str, os.PathLike or file
-        A path, or a file that is open for bytes.
+        A path, or a file that is open for bytes. The path of an index
+        (``model.safetensors.index.json``) stands for the files beside it.
     ctx : Context, optional
         Where the arrays are; the current context by default.
     array_type : str, optional

@@ -11,6 +11,7 @@ from collections import namedtuple
 from .._files import kinds as _kinds
 from .._files.mapped import array_class as _array_class
 from .._files.safetensors_files import load_safetensors as _load_safetensors
+from .._files.shards import load_shards as _load_shards
 from .._files.torch_files import load_torch as _load_torch
 from .._files.torch_writing import save_torch as _save_torch
 from ..base import MXNetError as _MXNetError, error_class as _error_class
@@ -38,7 +39,8 @@ def load(file, ctx=None, array_type=None, mmap=True):
     Parameters
     ----------
     file : str, os.PathLike or file
-        A path, or a file that is open for bytes.
+        A path, or a file that is open for bytes. The path of an index
+        (``pytorch_model.bin.index.json``) stands for the files beside it.
     ctx : Context, optional
         Where the arrays are; the current context by default.
     array_type : str, optional
@@ -55,7 +57,8 @@ def load(file, ctx=None, array_type=None, mmap=True):
     dict
         Of a state dict: {name: NDArray}. Of other values (a checkpoint with optimizer states) the
         dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple,
-        a dtype and a device are texts, a number of NumPy is one of Python. Views become arrays of
+        a dtype, a device and a path are texts, a number of NumPy is one of Python, a namespace
+        (``argparse``) is a dictionary. Arrays of NumPy are what they were. Views become arrays of
         their own, unless their elements lie side by side.
 
     Raises
@@ -183,9 +186,11 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
     block : gluon.Block
         Initialized or not; open dimensions are taken from the weights.
     source : str, os.PathLike, file or dict
-        A file of ``torch.save`` or of safetensors, or {name: array}. Of a checkpoint the dictionary
+        A file of ``torch.save`` or of safetensors, an index of several (``.index.json``), or
+        {name: array}. Of a checkpoint the dictionary
         of weights is taken (``state_dict``, ``model``, ...), if there is one. Prefixes of wrappers
         that all names have (``module.``, ``_orig_mod.``) and counters of batches are left out.
+        A weight in two parts, its length and direction (``weight_norm``), is joined.
     mapping : dict, callable or 'order', optional
         How names become the block's. By default as :func:`names` tells, or as they are if they are
         the block's own. A dict has {PyTorch's name: the block's} for names that differ; a name that
@@ -235,10 +240,13 @@ def _read(source):
         if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
             raise _error_class(_MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open "
                                                        "for bytes, or a dictionary {name: array}")
-        kind = _kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz"),
-                                  "files of torch.save and of safetensors, .params and .npz files")
+        kind = _kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz",
+                                                      "shards"), "files of torch.save and of safetensors, their indexes (.index.json), "
+                                  ".params and .npz files")
         if kind in ("params", "npz"):
             return what, _files.load(source)
+    if kind == "shards":
+        return what, _load_shards(source, function, lambda path: _read(path)[1])
     read = _load_safetensors if kind == "safetensors" else _load_torch
     return what, read(source, function, False, None)
 

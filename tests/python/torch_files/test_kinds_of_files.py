@@ -66,7 +66,8 @@ FILES = {
     "gif": (b"GIF89a" + bytes(40), "a GIF picture"),
     "pdf": (b"%PDF-1.4\n", "a PDF document"),
     "elf": (b"\x7fELF" + bytes(40), r"mx.library.load\(path\)"),
-    "json": (b' {"weight_map": {}}', "a JSON text"),
+    "json": (b' {"model_type": "bert"}', "a JSON text"),
+    "shards": (b' {"metadata": {}, "weight_map": {}}', r"an index of several files of weights: .*load_into\(block, path\)"),
     "symbol": (None, r"an MXNet network \(-symbol.json\): mx.sym.load\(path\)"),
     "text": (b"epoch 3\nloss 0.5\n", "a text"),
     "params": (None, r"a file of MXNet arrays \(.params\): mx.nd.load\(path\)"),
@@ -112,10 +113,10 @@ READERS = {
     "load_checkpoint": (lambda path: mx.model.load_checkpoint(path, 0), (), FileNotFoundError),
     "Block.load": (lambda path: block().load(path), (), FileNotFoundError),
     "load_states": (lambda path: trainer().load_states(path), ("pickle", "empty", "text"), ValueError),
-    "torch.load": (torch.load, ("torch", "torch_legacy"), OSError),
-    "safetensors.load": (safetensors.load, ("safetensors",), OSError),
+    "torch.load": (torch.load, ("torch", "torch_legacy", "shards"), OSError),
+    "safetensors.load": (safetensors.load, ("safetensors", "shards"), OSError),
     "safetensors.metadata": (safetensors.metadata, ("safetensors",), OSError),
-    "load_into": (lambda path: torch.load_into(block(), path), (*_ARRAYS, "torch", "torch_legacy", "safetensors"), OSError),
+    "load_into": (lambda path: torch.load_into(block(), path), (*_ARRAYS, "torch", "torch_legacy", "safetensors", "shards"), OSError),
 }
 
 

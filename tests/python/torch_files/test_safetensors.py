@@ -167,3 +167,29 @@ def test_damaged_files():
         except OSError:
             errors += 1
     assert 700 < errors < 1000
+
+
+def test_an_index_of_several_files(tmp_path):
+    """As Hugging Face writes large models."""
+    index = tmp_path / "model.safetensors.index.json"
+    safetensors.save(tmp_path / "a.safetensors", {"bias": mx.nd.array([1, 2])})
+    safetensors.save(tmp_path / "b.safetensors", {"weight": mx.nd.ones((2, 3)), "other": mx.nd.ones(1)})
+    places = {"weight": "b.safetensors", "bias": "a.safetensors"}
+    index.write_text(json.dumps({"metadata": {"total_size": 32}, "weight_map": places}, indent=2))
+    found = safetensors.load(index)
+    assert list(found) == ["weight", "bias"] and found["bias"].asnumpy().tolist() == [1, 2]
+    net = mx.gluon.nn.Dense(2)
+    mx.contrib.torch.load_into(net, index)
+    assert net(mx.nd.ones((1, 3))).asnumpy().tolist() == [[4, 5]]
+    mx.contrib.torch.save(tmp_path / "c.bin", {"bias": mx.nd.array([3, 4])})
+    index.write_text(json.dumps({"weight_map": {"bias": "c.bin"}}))
+    assert mx.contrib.torch.load(index)["bias"].asnumpy().tolist() == [3, 4]
+    for text, what in (('{"weight_map": 3}', "damaged"), ('{"weight_map": {"a": 3}}', "damaged"), ('{"weight_map": {"a"', "damaged"),
+                       ('{"weight_map": {"a": "../c.bin"}}', "names of files beside it"),
+                       ('{"weight_map": {"x": "a.safetensors"}}', "'a.safetensors' has no array 'x'")):
+        index.write_text(text)
+        with pytest.raises(OSError, match="index of several files: .*" + what):
+            safetensors.load(index)
+    index.write_text('{"weight_map": {"x": "not_there.safetensors"}}')
+    with pytest.raises(FileNotFoundError, match="not_there"):
+        safetensors.load(index)

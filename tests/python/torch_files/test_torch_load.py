@@ -1,9 +1,12 @@
 """mx.contrib.torch.load and save: files that PyTorch 2.15 wrote, without PyTorch."""
+import argparse
+import datetime
 import io
 import os
 import pickle
+import types
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
@@ -138,7 +141,6 @@ def test_what_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("name, what", [
     ("whole_module.pt", r"names 'torch.nn.modules.container.Sequential' \(byte 2 of the pickle\).* No code was run. It holds a whole "
                         r"module, .*torch.save\(net.state_dict\(\), 'weights.pt'\)"),
-    ("namespace.pt", r"names 'argparse.Namespace' at \['args'\] .* No code was run. It holds more than weights"),
     ("complex.pt", r"dtype 'complex64', of which there are no arrays; .* at \['layer'\]\['w'\]"),
     ("float8.pt", r"dtype 'float8_e4m3fn'"),
     ("sparse.pt", r"names 'torch._utils._rebuild_sparse_tensor' at \['w'\].*tensors of a kind"),
@@ -160,6 +162,29 @@ def test_no_code_runs(tmp_path):
         with pytest.raises(OSError, match=r"(posix|os).mkdir'( at \['a'\]\['b'\])? .*No code was run"):
             torch.load(path)
     assert not (tmp_path / "harm").exists()
+
+
+def pickled(path, values, protocol):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", pickle.dumps(values, protocol))
+    return path
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_what_training_programs_keep_beside_weights(protocol, tmp_path):
+    """Their arguments, their generators, and where they wrote."""
+    values = {"args": argparse.Namespace(lr=0.1, names=["a"], inner=argparse.Namespace(depth=3)), "more": types.SimpleNamespace(x=1),
+              "random": np.arange(6, dtype="uint32").reshape(2, 3), "order": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+              "path": PurePosixPath("/data/run/1"), "score": np.float64(0.5)}
+    found = torch.load(pickled(tmp_path / "c.pt", values, protocol))
+    assert found["args"] == {"lr": 0.1, "names": ["a"], "inner": {"depth": 3}} and found["more"] == {"x": 1}
+    assert isinstance(found["args"], dict) and found["path"] == "/data/run/1" and found["score"] == 0.5
+    for name in ("random", "order"):
+        assert type(found[name]) is np.ndarray and found[name].dtype == values[name].dtype
+        np.testing.assert_array_equal(found[name], values[name])
+    with pytest.raises(OSError, match="names 'datetime.datetime' at .* No code was run. It holds more than weights"):
+        torch.load(pickled(tmp_path / "d.pt", {"when": datetime.datetime(2020, 1, 1)}, protocol))
+    assert torch.load(DATA / "namespace.pt")["args"]
 
 
 @pytest.mark.parametrize("protocol", range(6))

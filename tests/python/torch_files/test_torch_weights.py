@@ -131,7 +131,8 @@ def test_wrappers_and_checkpoints_in_other_forms():
     for source in ({"module." + k: v for k, v in weights.items()}, {"_orig_mod.module." + k: v for k, v in weights.items()},
                    {"model": weights, "epoch": 3}, {"anything": weights, "epoch": 3},
                    {"state_dict": {"model." + k: v for k, v in weights.items()}, "ema": weights},
-                   {**weights, "version": 3}):
+                   {**weights, "version": 3},
+                   {"n_averaged": mx.nd.zeros(()), **{"module." + k: v for k, v in weights.items()}}):   # of AveragedModel
         assert torch.load_into(nn.Dense(2), source) == ([], [])
     for source, what in (({"a": weights, "b": weights}, r"under 'a', 'b'; accepted: one of them, as mx.contrib.torch.load\(path\)\['a'\]"),
                          ({"epoch": 3, "loss": 0.5}, "holds no arrays by name; it has 'epoch', 'loss'")):
@@ -234,7 +235,7 @@ def test_files_of_all_kinds_into_a_block(tmp_path, monkeypatch):
         again = small()
         assert torch.load_into(again, name) == ([], []), name
         assert (again[3].weight.data() == net[3].weight.data()).min().asscalar() == 1
-    with pytest.raises(OSError, match="accepted here: files of torch.save and of safetensors, .params and .npz files"):
+    with pytest.raises(OSError, match="accepted here: files of torch.save and of safetensors, their indexes .*, .params and .npz files"):
         Path("x.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(50))
         torch.load_into(net, "x.png")
     with pytest.raises(TypeError, match="got int; accepted: a path"):
@@ -248,3 +249,34 @@ def test_arrays_of_numpy_into_blocks_of_either_kind():
         net = small()
         assert torch.load_into(net, DATA / "torch_files" / "checkpoint.pt") == ([], [])
         assert type(net[0].weight.data()) is mx.np.ndarray
+
+
+@pytest.mark.parametrize("names", [("weight_g", "weight_v"),
+                                   ("parametrizations.weight.original0", "parametrizations.weight.original1")])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_weights_of_a_length_and_a_direction(names, dtype):
+    """weight_norm, as torch.nn.utils has it and had it before."""
+    v, g = np.random.RandomState(1).randn(4, 3, 2).astype("f"), np.array([1, 2, 3, 4], "f").reshape(4, 1, 1)
+    net = nn.HybridSequential()
+    net.add(nn.Conv1D(4, 2), nn.Dense(2))
+    weights = {"0." + names[0]: mx.nd.array(g, dtype=dtype), "0." + names[1]: mx.nd.array(v, dtype=dtype), "0.bias": mx.nd.zeros(4),
+               "1.weight": mx.nd.ones((2, 8)), "1.bias": mx.nd.zeros(2)}
+    assert torch.load_into(net, weights) == ([], [])
+    want = g * v / np.sqrt((v ** 2).sum((1, 2), keepdims=True))
+    np.testing.assert_allclose(net[0].weight.data().asnumpy(), want, rtol=1e-6 if dtype == "float32" else 3e-3)
+    del weights["0." + names[1]]
+    with pytest.raises(ValueError, match=r"lacks: 1\s+0.weight\s+names in it .*: 1\s+0." + names[0]):
+        torch.load_into(net, weights)
+
+
+def test_a_norm_without_scale_is_ready():
+    net = nn.BatchNorm(scale=False, center=False)
+    assert torch.load_into(net, {"running_mean": mx.nd.array([1, 2]), "running_var": mx.nd.ones(2)}) == ([], [])
+    np.testing.assert_allclose(net(mx.nd.ones((1, 2))).asnumpy(), [[0, -1]], atol=1e-4)
+
+
+def test_the_scales_of_group_norm():
+    weights = {"weight": mx.nd.ones(8), "bias": mx.nd.zeros(8)}
+    with pytest.raises(ValueError, match=r"accepted: nn.GroupNorm\(groups, in_channels=channels\)"):
+        torch.load_into(nn.GroupNorm(2), weights)
+    assert torch.load_into(nn.GroupNorm(2, in_channels=8), weights) == ([], [])

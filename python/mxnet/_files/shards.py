@@ -1,0 +1,41 @@
+"""Indexes of weights that are spread over several files, as Hugging Face writes them."""
+import json
+import os
+
+from ..base import MXNetError, error_class
+from . import kinds
+
+__all__ = ["is_index", "load_shards"]
+
+_LONGEST = 100_000_000      # bytes
+
+
+def _error(function, path, what):
+    return error_class(MXNetError, OSError)(f"[{function}] {os.fspath(path)!r}, an index of several files: {what}")
+
+
+def is_index(source):
+    """Is it the path of an index? OSError where there is no such file."""
+    return (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")) and kinds.kind_of_file(source) == "shards"
+
+
+def load_shards(path, function, load):
+    """{name: array} of an index (``model.safetensors.index.json``) and the files beside it, in the
+    order of the index. `load` reads one of them."""
+    with kinds.open_file(path, "rb") as file:
+        text = file.read(_LONGEST + 1)
+    try:
+        places = json.loads(text.decode("utf-8"))["weight_map"] if len(text) <= _LONGEST else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        places = None
+    if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
+        raise _error(function, path, "it is damaged; accepted: a JSON text with weight_map, {name of an array: name of a file}")
+    folder, found = os.path.dirname(os.fsdecode(path)), {}
+    for name in dict.fromkeys(places.values()):
+        if not name or name != os.path.basename(name) or "\0" in name:
+            raise _error(function, path, f"the file {name!r:.200}; accepted: names of files beside it")
+        found[name] = load(os.path.join(folder, name))
+    for array, name in places.items():
+        if not isinstance(found[name], dict) or array not in found[name]:
+            raise _error(function, path, f"{name!r} has no array {array!r:.200}")
+    return {array: found[name][array] for array, name in places.items()}
