@@ -315,16 +315,20 @@ class Model(NotCopied):
         Returns
         -------
         (Symbol, dict)
-            The graph, and its parameters by name. Sizes that the model computes from the shapes of
-            its inputs are those of `shapes`.
+            The graph, and its parameters by name, which are copies: whoever writes them does not
+            change this model. Sizes that the model computes from the shapes of its inputs are those
+            of `shapes`.
 
         Raises
         ------
         MXNetError
             where results have shapes that depend on values, or a branch or loop is no single graph.
         """
+        from .. import util
         from ._import import to_symbol
-        return to_symbol(self, shapes, dtypes, values)
+        symbol, params = to_symbol(self, shapes, dtypes, values)
+        with util.np_shape(True):
+            return symbol, {name: value.copy() for name, value in params.items()}
 
     def _convert(self, shapes, dtypes, values, learns=None):
         """A symbol and parameters; `learns`: for training, with operators on weights or without."""
