@@ -39,9 +39,18 @@ def _shapes(model, texts, needed=True):
         if name not in names:
             raise ValueError(f"[onnx] the model has no input {name}; accepted: {', '.join(names)}")
     if needed:
+        sizes = {d: n for i in model.inputs for d, n in zip(i.shape or (), shapes.get(i.name, ())) if isinstance(d, str)}
         for info in model.inputs:
-            shapes.setdefault(info.name, tuple(d if isinstance(d, int) else 1 for d in info.shape or ()))
+            shapes.setdefault(info.name, tuple(d if isinstance(d, int) else sizes.get(d, 1) for d in info.shape or ()))
     return shapes
+
+
+def _free_sizes(model, args):
+    """What to say behind an error that made-up sizes may have caused."""
+    given = {**_pairs(args.shape, "shape"), **_pairs(getattr(args, "input", None), "input")}
+    free = [i for i in model.inputs if i.name not in given and not all(isinstance(d, int) for d in i.shape or ())]
+    return "".join(f"\nSizes that the model leaves free are 1 in the shape of {i}, or as in other inputs; "
+                   f"--shape {i.name}=... gives them" for i in free)
 
 
 def _random(model, shapes, seed=0):
@@ -71,9 +80,17 @@ def _numpy(value):
     return value if isinstance(value, np.ndarray) or value is None else value.asnumpy()
 
 
+def _tried(model, args):
+    """The results of a run."""
+    try:
+        return model.run(_inputs(model, args))
+    except MXNetError as error:
+        raise ValueError(f"{error}{_free_sizes(model, args)}") from None
+
+
 def run(args):
     model = load(args.model, precision=args.precision)
-    results = {k: _numpy(v) for k, v in model.run(_inputs(model, args)).items()}
+    results = {k: _numpy(v) for k, v in _tried(model, args).items()}
     for name, value in results.items():
         print(f"{name}: {value.dtype} {value.shape}" if isinstance(value, np.ndarray) else f"{name}: {value}")
         if isinstance(value, np.ndarray) and not args.out:
@@ -142,7 +159,7 @@ def bench(args):
 
 def explain(args):
     model = load(args.model, precision=args.precision)
-    model.run(_inputs(model, args))
+    _tried(model, args)
     print(model)
     print(model.explain(args.save, args.runs))
 
@@ -151,7 +168,11 @@ def convert(args):
     from ..ndarray import save
     from ._import import split
     model = load(args.model)
-    symbol, params = model.convert(_shapes(model, args.shape, needed=False))
+    shapes = _shapes(model, args.shape, needed=False)
+    for info in model.inputs:
+        if info.name not in shapes and any(not isinstance(d, int) for d in (info.shape or ())[1:]):
+            raise ValueError(f"[onnx] no shape for the input {info}; accepted: --shape {info.name}=SIZE,SIZE,...")
+    symbol, params = model.convert(shapes)
     arguments, states = split(symbol, params)
     symbol.save(f"{args.prefix}-symbol.json")   # whole, or not at all, as the other
     save(f"{args.prefix}-0000.params", {**{f"arg:{k}": v for k, v in arguments.items()}, **{f"aux:{k}": v for k, v in states.items()}})

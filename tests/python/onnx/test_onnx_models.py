@@ -423,6 +423,18 @@ def test_the_command_line(tmp_path, capsys):
     assert np.load(out)["y"].shape == (2, 3)
     block = mx.gluon.SymbolBlock.imports(str(tmp_path / "m-symbol.json"), ["x"], str(tmp_path / "m-0000.params"))
     assert block(mx.nd.ones((5, 4))).shape == (5, 3)
+    # sizes that are free: equal names are equal sizes, and errors say which were made up
+    names = {"x": ["n", "m"], "z": ["n", 2]}
+    graph = h.make_graph([h.make_node("Mul", ["x", "z"], ["y"])], "g", [h.make_tensor_value_info(k, T.FLOAT, v) for k, v in names.items()],
+                         [h.make_tensor_value_info("y", T.FLOAT, None)])
+    free = str(tmp_path / "free.onnx")
+    onnx.save_model(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=10), free)
+    main(["run", free, "--shape", "x=5,2"])
+    assert "y: float32 (5, 2)" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"free are 1 in the shape of z: float32 \(n, 2\).*--shape z=... gives them"):
+        main(["run", free, "--shape", "x=5,3"])
+    with pytest.raises(SystemExit, match=r"no shape for the input x: .*accepted: --shape x=SIZE"):
+        main(["convert", free, str(tmp_path / "free")])
     for wrong in (["run", path, "--shape", "q=1"], ["run", str(tmp_path / "none.onnx")], ["run", path, "--shape", "x=a"]):
         with pytest.raises(SystemExit, match=r"\[onnx\]"):
             main(wrong)
