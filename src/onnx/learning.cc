@@ -7,20 +7,16 @@
 
 #include "mxnet/op.h"
 #include "onnx/builder.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
 namespace {
 
+/* The same elements in another order, shape or dtype. */
 bool IsRearranging(const Op* op) {
-  static const std::set<const Op*> ops = [] {
-    std::set<const Op*> found;
-    for (const char* name :
-         {"_npi_transpose", "transpose", "_npi_reshape", "Reshape", "expand_dims", "_npi_squeeze", "squeeze", "_copy", "Cast"})
-      found.insert(Op::Get(name));
-    return found;
-  }();
-  return ops.count(op) > 0;
+  const Role* const role = op->trait<Role>();
+  return role && (*role == Role::kTranspose || *role == Role::kReshape || *role == Role::kCopy || *role == Role::kCast);
 }
 
 }  // namespace
