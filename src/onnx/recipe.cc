@@ -177,11 +177,7 @@ class Recipe::Writer {
     if (left == places_.end() || left->second < 0 || static_cast<size_t>(left->second) >= inputs_.size()) return nullptr;
     const int ndim = recipe_->inputs_[static_cast<size_t>(left->second)].ndim;
     const std::vector<int> axes = right->is_variable() ? std::vector<int>() : PermutationOf(*right, ndim);
-    const int last = static_cast<int>(axes.size()) - 1;
-    if (ndim < 2 || last != ndim - 1 || axes[last] != last - 1 || axes[last - 1] != last) return nullptr;
-    for (int d = 0; d < last - 1; ++d)
-      if (axes[d] != d) return nullptr;
-    return right;
+    return static_cast<int>(axes.size()) == ndim && SwapsLastTwo(axes) ? right : nullptr;
   }
   /* False: it cannot be called so. */
   bool PutCall(const NodePtr& n) {

@@ -1,9 +1,9 @@
 #include "onnx/transposed.h"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 #include <unordered_map>
+
+#include "operator/matrix/axes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -14,10 +14,7 @@ namespace {
 bool SwapsMatrices(const NodeProto& n, const Session& session) {
   const Attribute* perm = n.op == "Transpose" && n.domain.empty() ? n.Find("perm") : nullptr;
   if (!perm || perm->ints.size() < 3 || !n.small.empty() || n.inputs.size() != 1 || session.ConstantNamed(n.inputs[0])) return false;
-  std::vector<int64_t> swapped(perm->ints.size());
-  std::iota(swapped.begin(), swapped.end(), int64_t{0});
-  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
-  return perm->ints == swapped;
+  return SwapsLastTwo(perm->ints);
 }
 
 NodeProto Joined(const NodeProto& product, const NodeProto& transpose) {

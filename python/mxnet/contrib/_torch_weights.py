@@ -53,7 +53,7 @@ def weights_among(values, what, depth=0):
 def _joined_norms(weights, expected):
     """The weights with one array in the place of the two that PyTorch's weight_norm has, where the
     block has one: the length and the direction."""
-    made = dict(weights)
+    joined, lengths = {}, {}     # the direction's name: the parameter's, and the length's
     for name in weights:
         for pattern, length, direction in ((_NORMED, "0", "1"), (_OLD_NORMED, "g", "v")):
             found = pattern.fullmatch(name)
@@ -61,9 +61,10 @@ def _joined_norms(weights, expected):
                 continue
             whole, other = found[1] + found[2], name[:-1] + direction
             if name.endswith(length) and other in weights and whole not in weights:
-                made = {(whole if k == other else k): v for k, v in made.items() if k != name}
-                made[whole] = _of_length(weights[other], weights[name])
-    return made
+                joined[other], lengths[other] = whole, name
+    left_out = set(lengths.values())
+    return {joined.get(name, name): _of_length(array, weights[lengths[name]]) if name in joined else array
+            for name, array in weights.items() if name not in left_out}
 
 
 def _of_length(direction, length):

@@ -9,9 +9,7 @@ __all__ = []
 
 def zeros_like(array):
     """On the CPU, with the dtype and the storage type of `array`."""
-    if array.stype == "default":
-        return nd.zeros(array.shape, ctx=cpu(), dtype=array.dtype)
-    return nd.sparse.zeros(array.stype, array.shape, ctx=cpu(), dtype=array.dtype)
+    return nd.zeros(array.shape, ctx=cpu(), dtype=array.dtype, stype=array.stype)
 
 
 class HostCopies:

@@ -23,6 +23,15 @@ bool IsCopyThrough(const Kernel& kernel);
 /* Is that all that the operator does, on each device that it has a kernel for? */
 bool OnlyMoves(const Op& op);
 
+/* Does a permutation of two axes or more exchange the last two, and nothing else? */
+template <typename Axes>
+bool SwapsLastTwo(const Axes& axes) {
+  const size_t n = axes.size();
+  for (size_t d = 0; d < n; ++d)
+    if (static_cast<size_t>(axes[d]) != (d + 2 < n ? d : 2 * n - 3 - d)) return false;
+  return n >= 2;
+}
+
 /* Gradient of operators of that kind: the output's gradient in the shape of the input. */
 std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEntry>& ograds);
 
