@@ -34,7 +34,10 @@ def load_shards(path, function, load):
     for name in dict.fromkeys(places.values()):
         if not name or name != os.path.basename(name) or "\0" in name:
             raise _error(function, path, f"the file {name!r:.200}; accepted: names of files beside it")
-        found[name] = load(os.path.join(folder, name))
+        part = os.path.join(folder, name)
+        if os.path.exists(part) and is_index(part):     # perhaps of itself
+            raise _error(function, path, f"the file {name!r:.200} is an index, too; accepted: files of weights")
+        found[name] = load(part)
     for array, name in places.items():
         if not isinstance(found[name], dict) or array not in found[name]:
             raise _error(function, path, f"{name!r} has no array {array!r:.200}")

@@ -190,6 +190,10 @@ def test_an_index_of_several_files(tmp_path):
         index.write_text(text)
         with pytest.raises(OSError, match="index of several files: .*" + what):
             safetensors.load(index)
+    index.write_text(json.dumps({"weight_map": {"x": index.name}}))     # it went on until the stack was full
+    for load in (safetensors.load, mx.contrib.torch.load, lambda path: mx.contrib.torch.load_into(net, path)):
+        with pytest.raises(OSError, match="is an index, too; accepted: files of weights"):
+            load(index)
     index.write_text('{"weight_map": {"x": "not_there.safetensors"}}')
     with pytest.raises(FileNotFoundError, match="not_there"):
         safetensors.load(index)
