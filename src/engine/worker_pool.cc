@@ -17,7 +17,10 @@ thread_local Op* tls_kept = nullptr;
 
 WorkerPool::WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run) : name_(std::move(name)), run_(std::move(run)) {
   try {
-    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Loop(); });
+    for (int i = 0; i < num_threads; ++i) {
+      threads_.emplace_back([this] { Loop(); });
+      pthread_setname_np(threads_.back().native_handle(), name_.substr(0, 15).c_str());  // all have it when the pool is there
+    }
   } catch (const std::exception& e) {  // a limit of processes or of address space
     LogWarning("[engine] " + name_ + ": only " + std::to_string(threads_.size()) + " of " + std::to_string(num_threads) +
                " threads could be started (" + e.what() + ")" + (threads_.empty() ? "; operations run on the threads that call" : ""));
@@ -83,7 +86,6 @@ bool WorkerPool::TryKeep(Op* op) {
 void WorkerPool::Loop() {
   tls_pool = this;
   MarkWorkerThread();
-  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
   while (Op* op = Pop()) {
     do {
       tls_kept = nullptr;
