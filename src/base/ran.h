@@ -3,7 +3,7 @@
  * profiler ask (docs/explain.md).
  *
  * Whoever times a kernel opens a RanScope around it. A kernel that has a choice says what it took,
- * where it chooses and on the thread that it was called on:
+ * where it chooses, on the thread that it was called on or in a loop of ParallelFor:
  *
  *   Ran("packed GEMM");                                // in kernels of MXNET_CPU_CALL
  *   Ran("oneDNN inner product", RanAt::kAvx512Vnni);   // of other instructions

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/ran.h"
 #include "base/room.h"
 #include "base/threads/borrowed_team.h"
 #include "base/threads/determinism.h"
@@ -125,10 +126,23 @@ struct Loop {
   void (*fn)(const void*, int64_t, int64_t);
   const void* context;
   int64_t base, extra;  // items of a range; the first `extra` ranges are one longer
-  std::mutex mutex;
+  RanParts* ran;        // where the caller's kernels say what they took; null: nobody asks
+  std::mutex mutex;     // of `ran` and `error`
   std::exception_ptr error;
 
+  // Whoever computes a range, the caller is told what it took.
   void Range(int k) {
+    if (__builtin_expect(ran == nullptr, 1)) return Items(k);
+    RanParts said;
+    {
+      RanScope scope(&said);
+      Items(k);
+    }
+    std::lock_guard<std::mutex> lock(mutex);
+    for (int i = 0; i < said.count; ++i) ran->Add(said.parts[i]);
+  }
+
+  void Items(int k) {
     const int64_t begin = k * base + std::min<int64_t>(k, extra);
     const bool outer = std::exchange(t_in_range, true);
     try {
@@ -176,7 +190,7 @@ void RunInCrowd(int threads, uint64_t kind, Loop* loop) {
 
 void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
   threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges, MostThreads()}));
-  Loop loop{fn, context, n / threads, n % threads, {}, {}};
+  Loop loop{fn, context, n / threads, n % threads, g_ran, {}, {}};
   LookAtCores();
   const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
   if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {

@@ -133,8 +133,8 @@ def test_products_and_softmax():
         return said(e, "softmax") == [["softmax of columns"]] and all(
             any("gemm" in name.lower() or "BLAS" in name for name in names(n)) and n["ran"][0]["level"] in LEVELS for n in products)
 
-    # Where cores are busy another thread may compute the part that the caller would, and speak of.
-    assert any(is_said(explained(Products(), (2, 96, 80), (2, 80, 112))) for _ in range(50))
+    for _ in range(5):
+        assert is_said(explained(Products(), (2, 96, 80), (2, 80, 112)))
 
 
 def test_pooling_and_recurrent():
