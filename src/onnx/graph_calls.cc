@@ -90,7 +90,7 @@ GraphForm::GraphForm(const GraphProto& graph, const Session& session, std::vecto
   for (const Step& s : after) wanted.insert(s.in.begin(), s.in.end());
   wanted.erase(-1);
   const auto overridden = [&](const std::string& name) {
-    const auto& inputs = session.model().graph.inputs;
+    const auto& inputs = session.with_defaults();
     return std::any_of(inputs.begin(), inputs.end(), [&](const ValueInfo& v) { return v.name == name; });
   };
   for (const std::string& name : read)

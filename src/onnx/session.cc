@@ -91,8 +91,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
   }
   has_weights_ = HoldsWeights(model_->graph);
   AddConstants(model_->graph);
-  for (const ValueInfo& v : model_->graph.inputs)
-    if (!constants_.count(v.name)) inputs_.push_back(v);
+  for (const ValueInfo& v : model_->graph.inputs) (constants_.count(v.name) ? with_defaults_ : inputs_).push_back(v);
 }
 
 Session::~Session() = default;
@@ -135,6 +134,10 @@ void Session::AddConstants(const GraphProto& graph) {
 const Value* Session::ConstantNamed(const std::string& name) const {
   const auto it = constants_.find(name);
   return it == constants_.end() ? nullptr : &it->second;
+}
+
+bool Session::Replaces(const Env& env) const {
+  return std::any_of(with_defaults_.begin(), with_defaults_.end(), [&](const ValueInfo& v) { return env.count(v.name) > 0; });
 }
 
 Runner* Session::RunnerOf(const GraphProto* graph, bool grows) {

@@ -66,6 +66,9 @@ class Session {
   ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs, const Env& given = {}, Learns learns = Learns::kNothing);
   /* Inputs that a caller has to give: those without an initializer. */
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
+  /* Inputs that the file has values for, which a call may replace. */
+  const std::vector<ValueInfo>& with_defaults() const { return with_defaults_; }
+  bool Replaces(const Env& env) const;
   const std::vector<ValueInfo>& outputs() const { return model_->graph.outputs; }
   const Model& model() const { return *model_; }
   /* Stages and their plans so far, as text. */
@@ -101,7 +104,7 @@ class Session {
 
   const std::shared_ptr<const Model> model_;
   SessionOptions options_;
-  std::vector<ValueInfo> inputs_;
+  std::vector<ValueInfo> inputs_, with_defaults_;
   bool has_weights_ = false;  // among the constants of the graph; else they are in nodes
   std::unique_ptr<FoldedWeights> folded_;
   const std::shared_ptr<ArenaPool> arenas_;

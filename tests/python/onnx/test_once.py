@@ -333,3 +333,18 @@ def test_bits_that_do_not_depend_on_earlier_calls():
             model.run({"x": np.ones((n, 16), "float32")})
         np.testing.assert_array_equal(model.run({"x": x})["y"].asnumpy(), fresh.run({"x": x})["y"].asnumpy())
     assert ONCE not in model.explain()
+
+
+def test_weights_that_a_call_replaces():
+    """An input with a value in the file, given after calls that prepared nodes one by one."""
+    graph_inputs = [info("x", TensorProto.FLOAT, ["n", 3]), info("w", TensorProto.FLOAT, [3])]
+    proto = model_of([node("Add", ["x", "w"], ["y"])], graph_inputs, [info("y", TensorProto.FLOAT, None)], {"w": np.ones(3, "float32")})
+    for before in range(9):
+        model = mx.onnx.load(proto.SerializeToString())
+        for n in (2,) * before + (3,) * (before > 6):
+            assert (model.run({"x": np.zeros((n, 3), "float32")})["y"].asnumpy() == 1).all()
+        for n in (2, 4, 5, 2):
+            given = {"x": np.zeros((n, 3), "float32"), "w": np.full(3, 5, "float32")}
+            assert (model.run(given)["y"].asnumpy() == 5).all()
+            del given["w"]
+            assert (model.run(given)["y"].asnumpy() == 1).all()
