@@ -31,7 +31,25 @@ SessionOptions OptionsFor(int dev_type, int dev_id) {
   return options;
 }
 
-void PutInfo(const ValueInfo& v, std::ostringstream* out) {
+/* Names of the columns of scores, of which ZipMap makes dictionaries elsewhere; null: it makes none
+ * of this result. */
+const Attribute* LabelsOf(const GraphProto& graph, const std::string& output) {
+  for (const NodeProto& n : graph.nodes) {
+    if (n.op != "ZipMap" || n.outputs.empty() || n.outputs[0] != output) continue;
+    const Attribute* const names = n.Find("classlabels_strings");
+    return names && !names->strings.empty() ? names : n.Find("classlabels_int64s");
+  }
+  return nullptr;
+}
+
+void PutLabels(const Attribute& labels, std::ostringstream* out) {
+  *out << "\"labels\": [";
+  for (size_t i = 0; i < labels.strings.size(); ++i) *out << (i ? ", " : "") << QuoteJson(labels.strings[i]);
+  for (size_t i = 0; i < labels.ints.size(); ++i) *out << (i ? ", " : "") << labels.ints[i];
+  *out << "], ";
+}
+
+void PutInfo(const ValueInfo& v, const Attribute* labels, std::ostringstream* out) {
   static const char* const kinds[] = {"tensor", "sequence", "optional", "map"};
   *out << "{\"name\": " << QuoteJson(v.name) << ", \"kind\": \"" << kinds[v.kind] << "\", \"dtype\": ";
   if (v.dtype == kStringType)
@@ -41,7 +59,9 @@ void PutInfo(const ValueInfo& v, std::ostringstream* out) {
   else
     *out << "null";
   if (v.small) *out << ", \"stored\": \"" << v.small->name << '"';
-  *out << ", \"shape\": ";
+  *out << ", ";
+  if (labels) PutLabels(*labels, out);
+  *out << "\"shape\": ";
   if (!v.has_shape) {
     *out << "null}";
     return;
@@ -60,11 +80,11 @@ void PutInfo(const ValueInfo& v, std::ostringstream* out) {
   *out << "]}";
 }
 
-void PutInfos(const char* key, const std::vector<ValueInfo>& list, std::ostringstream* out) {
+void PutInfos(const char* key, const std::vector<ValueInfo>& list, const GraphProto& graph, std::ostringstream* out) {
   *out << '"' << key << "\": [";
   for (size_t i = 0; i < list.size(); ++i) {
     *out << (i ? ", " : "");
-    PutInfo(list[i], out);
+    PutInfo(list[i], LabelsOf(graph, list[i].name), out);
   }
   *out << "], ";
 }
@@ -95,9 +115,11 @@ std::string DescribeModel(const Session& s) {
   out << "{\"path\": " << QuoteJson(m.path) << ", \"ir_version\": " << m.ir_version << ", \"producer\": " << QuoteJson(m.producer)
       << ", \"producer_version\": " << QuoteJson(m.producer_version) << ", \"domain\": " << QuoteJson(m.domain)
       << ", \"version\": " << m.version << ", \"description\": " << QuoteJson(m.description) << ", \"graph\": " << QuoteJson(m.graph.name)
-      << ", \"file_bytes\": " << m.file_bytes << ", \"weight_bytes\": " << m.weight_bytes << ", ";
-  PutInfos("inputs", s.inputs(), &out);
-  PutInfos("outputs", s.outputs(), &out);
+      << ", \"graph_description\": " << QuoteJson(m.graph.description) << ", \"file_bytes\": " << m.file_bytes
+      << ", \"weight_bytes\": " << m.weight_bytes << ", ";
+  PutInfos("inputs", s.inputs(), m.graph, &out);
+  PutInfos("with_defaults", s.with_defaults(), m.graph, &out);
+  PutInfos("outputs", s.outputs(), m.graph, &out);
   PutMap(
       "opsets", m.opsets, [&](int64_t v) { out << v; }, &out);
   out << ", ";

@@ -118,7 +118,7 @@ struct ValueInfo {
 };
 
 struct GraphProto {
-  std::string name;
+  std::string name, description;
   std::vector<NodeProto> nodes;
   std::vector<Constant> constants;  // initializers
   std::vector<ValueInfo> inputs, outputs;

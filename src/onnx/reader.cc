@@ -76,6 +76,7 @@ class WireReader {
           g->constants.push_back(ReadTensor(view.data(), view.size(), source_));
           break;
         }
+        case 10: g->description = r.get_string(); break;
         case 11: g->inputs.push_back(ReadValueInfo(r.get_message())); break;
         case 12: g->outputs.push_back(ReadValueInfo(r.get_message())); break;
         case 15: {

@@ -27,6 +27,7 @@ NAVIGATION = [
         ("MXNet 1.9.1", "migration/from_1_9_1.md"),
         ("MXNet 2.0", "migration/from_2_0.md"),
         ("PyTorch", "migration/from_pytorch.md"),
+        ("ONNX Runtime", "migration/from_onnxruntime.md"),
         ("Differences, all of them", "differences.md"),
     ]),
     ("Use", [

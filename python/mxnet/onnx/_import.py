@@ -90,5 +90,5 @@ def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
         value = params[name]
         if "__constant__" in attributes.get(name, ()) or not _trains(value):
             parameter.grad_req = "null"
-        parameter._load_init(value, ctx or model._ctx, cast_dtype=True, dtype_source="saved")
+        parameter._load_init(value, ctx or model.ctx, cast_dtype=True, dtype_source="saved")
     return block

@@ -162,11 +162,13 @@ def _from_value(handle, make):
 
 class _Info:
     """An input or output as the file describes it: `name`, `shape` (numbers, names of dimensions,
-    None), `dtype`, `kind` (tensor, sequence, optional, map), and `stored`: the type of 8 or fewer
-    bits, as the file names it, whose numbers arrays of `dtype` hold, or None."""
+    None), `dtype`, `kind` (tensor, sequence, optional, map), `stored`: the type of 8 or fewer bits,
+    as the file names it, whose numbers arrays of `dtype` hold, or None; and `labels`: the names of
+    the columns of scores, of which ZipMap makes dictionaries elsewhere, or None."""
 
     def __init__(self, about):
-        self.name, self.dtype, self.kind, self.stored = about["name"], about["dtype"], about["kind"], about.get("stored")
+        self.name, self.dtype, self.kind = about["name"], about["dtype"], about["kind"]
+        self.stored, self.labels = about.get("stored"), about.get("labels")
         self.shape = None if about["shape"] is None else tuple(about["shape"])
 
     def __repr__(self):
@@ -187,7 +189,12 @@ class Model(NotCopied):
     Attributes
     ----------
     inputs, outputs : list
-        Each with `name`, `shape` (numbers, names of free dimensions, None), `dtype` and `kind`.
+        Each with `name`, `shape` (numbers, names of free dimensions, None), `dtype` and `kind`; an
+        output of scores has `labels`, the names of its columns, where the file has them (ZipMap).
+    with_defaults : list
+        Inputs that need no value, since the file has one.
+    ctx : Context
+        Where it runs.
     metadata : dict
         What the producer wrote; `opsets`, `producer`, `ir_version` beside it in `about`.
     precision : str or None
@@ -198,12 +205,12 @@ class Model(NotCopied):
     precision = None
 
     def __init__(self, handle, ctx):
-        self.handle, self._ctx, self._copies = handle, ctx, ctx.device_type == "cpu"
+        self.handle, self.ctx, self._copies = handle, ctx, ctx.device_type == "cpu"
         text = ctypes.c_char_p()
         check_call(_LIB.MXOnnxModelDescribe(handle, ctypes.byref(text)))
         self.about = json.loads(text.value.decode(errors="replace"))
-        self.inputs = [_Info(i) for i in self.about["inputs"]]
-        self.outputs = [_Info(o) for o in self.about["outputs"]]
+        self.inputs, self.with_defaults, self.outputs = (
+            [_Info(i) for i in self.about[key]] for key in ("inputs", "with_defaults", "outputs"))
         self.metadata = self.about["metadata"]
         self._names, self._output_names = tuple(i.name for i in self.inputs), [o.name for o in self.outputs]
 
@@ -229,7 +236,7 @@ class Model(NotCopied):
         numpy = _is_np_array()
         results = onnx_run(self.handle.value, names, values, 1 + numpy if self._copies else 0)
         if results is None:
-            values = _as_arrays(values, self._ctx)
+            values = _as_arrays(values, self.ctx)
             results = None if values is None else onnx_run(self.handle.value, names, values, 0)
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
@@ -274,7 +281,8 @@ class Model(NotCopied):
         """
         if not isinstance(inputs, dict):
             raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
-                            "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name")
+                            "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name; "
+                            "mx.onnx.runtime has its interface")
         results = self._of_arrays(tuple(inputs), tuple(inputs.values())) if not out else None
         if results is not None:
             return dict(zip(self._output_names, results))
@@ -283,7 +291,7 @@ class Model(NotCopied):
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
         stored = {i.name: i.stored or i.dtype for i in self.inputs}
-        values = [_to_value(v, about.get(name), self._ctx, stored.get(name)) for name, v in inputs.items()]
+        values = [_to_value(v, about.get(name), self.ctx, stored.get(name)) for name, v in inputs.items()]
         handles = (ctypes.c_void_p * len(values))(*[v.handle for v in values])
         given = dict(out or {})
         for name, array in given.items():
@@ -333,7 +341,7 @@ class Model(NotCopied):
     def _convert(self, shapes, dtypes, values, learns=None):
         """A symbol and parameters; `learns`: for training, with operators on weights or without."""
         about = {i.name: (i.dtype, i.stored or i.dtype) for i in self.inputs}
-        given = [_to_value(v, about.get(n, (None,))[0], self._ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
+        given = [_to_value(v, about.get(n, (None,))[0], self.ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
         names = list(shapes)
         ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])
         flat = [int(d) for n in names for d in shapes[n]]

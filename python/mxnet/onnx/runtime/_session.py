@@ -1,0 +1,249 @@
+"""`InferenceSession`: a model behind the interface of onnxruntime."""
+import os
+import threading
+import time
+import warnings
+
+import numpy as np
+
+from ... import context as _context, profiler
+from ...base import MXNetError, _LIB, check_call
+from .._model import load
+from ._errors import InvalidArgument, loading, of_call
+from ._options import SessionOptions
+from ._values import IOBinding, ModelMetadata, NodeArg, OrtValue, to_numpy
+
+__all__ = ["InferenceSession", "get_available_providers", "get_device"]
+
+_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+
+
+def get_available_providers():
+    """Names of what a session can run on: ``CUDAExecutionProvider`` where there is a GPU, and
+    ``CPUExecutionProvider``."""
+    return [_CUDA, _CPU] if _context.num_gpus() > 0 else [_CPU]
+
+
+def get_device():
+    """``GPU`` or ``CPU``: what a session runs on by default."""
+    return "GPU" if _context.num_gpus() > 0 else "CPU"
+
+
+def _chosen(providers, options):
+    """The names that are there, and the context of the first of them."""
+    available, chosen = get_available_providers(), []
+    for i, provider in enumerate(providers or ()):
+        name, settings = provider if isinstance(provider, tuple) else (provider, options[i] if options else {})
+        if name in available:
+            chosen.append((name, settings))
+        else:
+            warnings.warn(f"[onnx.runtime] provider {name!r} is not there; available: {', '.join(available)}", stacklevel=4)
+    if not any(name == _CPU for name, _ in chosen):
+        chosen.append((_CPU, {}))
+    name, settings = chosen[0]
+    ctx = _context.gpu(int(settings.get("device_id", 0))) if name == _CUDA else _context.cpu()
+    return dict(chosen), ctx
+
+
+def _dictionaries(scores, labels):
+    """A dictionary for each row of scores, as ZipMap says."""
+    return [dict(zip(labels, row)) for row in scores.tolist()]
+
+
+class InferenceSession:
+    """A model with the methods that it has in onnxruntime.
+
+    Parameters
+    ----------
+    path_or_bytes : str, path or bytes
+        The model. A file must stay as it is while the session is used.
+    sess_options : SessionOptions, optional
+        Threads, sizes of inputs, profiling.
+    providers : list, optional
+        Names, or pairs of a name and options. ``CUDAExecutionProvider`` runs on a GPU (option
+        ``device_id``). One that is not there is left out with a warning. Without a list the session
+        runs on the CPU.
+    provider_options : list, optional
+        Options of each name of `providers`.
+
+    Raises
+    ------
+    NoSuchFile, InvalidProtobuf, InvalidGraph, Fail
+        for a model that cannot be read.
+
+    Examples
+    --------
+    >>> from mxnet.onnx import runtime as ort
+    >>> session = ort.InferenceSession('net.onnx')                             # doctest: +SKIP
+    >>> session.run(None, {session.get_inputs()[0].name: x})                   # doctest: +SKIP
+    """
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
+        if not isinstance(path_or_bytes, (str, bytes, bytearray, os.PathLike)):
+            raise TypeError(f"[onnx.runtime] a model of type {type(path_or_bytes).__name__}; accepted: a path or bytes")
+        self._options = SessionOptions() if sess_options is None else sess_options
+        self._providers, ctx = _chosen(providers, provider_options)
+        with loading():
+            self._model = load(path_or_bytes, ctx=ctx)
+        sizes, about = self._options._sizes, self._model   # pylint: disable=protected-access
+        self._inputs = [NodeArg(i, sizes) for i in about.inputs]
+        self._outputs = [NodeArg(o, sizes) for o in about.outputs]
+        self._defaults = [NodeArg(i, sizes) for i in about.with_defaults]
+        self._labels = {o.name: o.labels for o in about.outputs if o.labels is not None}
+        self._needed = [i.name for i in about.inputs if i.kind != "optional"]
+        self._names = [o.name for o in self._outputs]
+        if self._options.intra_op_num_threads > 0:
+            check_call(_LIB.MXSetNumOMPThreads(int(self._options.intra_op_num_threads)))
+        self._profile, self._began = "", 0
+        if self._options.enable_profiling:
+            self._start_profiling()
+
+    def _start_profiling(self):
+        self._profile = f"{self._options.profile_file_prefix}_{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
+        self._began = time.time_ns()
+        profiler.set_config(filename=self._profile, profile_all=True)
+        profiler.set_state("run")
+
+    def end_profiling(self):
+        """Ends what `SessionOptions.enable_profiling` began. The file's name; empty without one."""
+        name, self._profile = self._profile, ""
+        if name:
+            profiler.set_state("stop")
+            profiler.dump()
+        return name
+
+    def get_profiling_start_time_ns(self):
+        """When profiling began, in nanoseconds of the system's clock."""
+        return self._began
+
+    def get_inputs(self):
+        """Inputs that must be given, as `NodeArg`."""
+        return list(self._inputs)
+
+    def get_outputs(self):
+        """All outputs, as `NodeArg`."""
+        return list(self._outputs)
+
+    def get_overridable_initializers(self):
+        """Inputs that have values in the file, as `NodeArg`."""
+        return list(self._defaults)
+
+    def get_modelmeta(self):
+        """What the producer wrote."""
+        return ModelMetadata(self._model.about)
+
+    def get_session_options(self):
+        """The options that it was made with."""
+        return self._options
+
+    def get_providers(self):
+        """What it runs on, and what it could."""
+        return list(self._providers)
+
+    def get_provider_options(self):
+        """The options of each."""
+        return {name: {str(k): str(v) for k, v in settings.items()} for name, settings in self._providers.items()}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """Changes what it runs on; the model is read anew where that is another device."""
+        chosen, ctx = _chosen(providers, provider_options)
+        if ctx != self._model.ctx:
+            raise InvalidArgument(f"[onnx.runtime] {self._model.ctx} becomes {ctx}; accepted: providers of the same device. "
+                                  "Make another session")
+        self._providers = chosen
+
+    def disable_fallback(self):
+        """Nothing to do: a session stays on its device."""
+
+    def enable_fallback(self):
+        """Nothing to do: a session stays on its device."""
+
+    def _call(self, feed, out=None):
+        """All results by name."""
+        if not isinstance(feed, dict):
+            raise TypeError(f"[onnx.runtime] inputs of type {type(feed).__name__}; accepted: a dictionary {{name: array}}")
+        missing = [name for name in self._needed if name not in feed]
+        if missing:
+            raise ValueError(f"[onnx.runtime] no values for the inputs {missing}; given: {list(feed)}")
+        values = {name: value.array() if isinstance(value, OrtValue) else value for name, value in feed.items() if value is not None}
+        try:
+            return self._model.run(values, out)
+        except MXNetError as error:
+            raise of_call(error) from error
+
+    def _asked(self, output_names):
+        if isinstance(output_names, str):
+            raise TypeError(f"[onnx.runtime] the outputs {output_names!r}; accepted: a list of names, or None for all")
+        names = list(output_names or self._names)
+        for name in names:
+            if name not in self._names:
+                raise InvalidArgument(f"[onnx.runtime] an output {name!r}; accepted: {', '.join(self._names)}")
+        return names
+
+    def _to_numpy(self, name, value):
+        array = to_numpy(value)
+        return _dictionaries(array, self._labels[name]) if name in self._labels else array
+
+    def run(self, output_names, input_feed, run_options=None):
+        """Results in the order of `output_names`, or all of them.
+
+        Parameters
+        ----------
+        output_names : list of str or None
+            None, or an empty list: all outputs.
+        input_feed : dict
+            Name to an array of NumPy, a list, an `OrtValue`, or an array of `mx.nd` or `mx.np`.
+        run_options : RunOptions, optional
+            Accepted.
+
+        Returns
+        -------
+        list
+            NumPy arrays; lists for sequences; dictionaries of scores in a list for ZipMap.
+
+        Raises
+        ------
+        ValueError
+            where inputs are missing.
+        InvalidArgument
+            for names, dtypes and shapes that do not fit. Floats of another width are converted.
+        """
+        del run_options
+        names = self._asked(output_names)
+        results = self._call(input_feed)
+        return [self._to_numpy(name, results[name]) for name in names]
+
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """As `run`, on a thread of its own, which then calls ``callback(results, user_data,
+        error)``; the error is an empty text where there is none."""
+        def call():
+            try:
+                results, error = self.run(output_names, input_feed, run_options), ""
+            except Exception as raised:   # pylint: disable=broad-exception-caught
+                results, error = [], str(raised)
+            callback(results, user_data, error)
+        self._asked(output_names)
+        threading.Thread(target=call, daemon=True).start()
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        """As `run`, with an `OrtValue` for each input and result."""
+        del run_options
+        names = self._asked(output_names)
+        results = self._call(input_dict_ort_values)
+        return [OrtValue(results[name]) for name in names]
+
+    def io_binding(self):
+        """A new, empty `IOBinding`."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        """Calls the model with what is bound; results stay in the binding."""
+        del run_options
+        self._asked(iobinding.outputs)
+        iobinding.run(self._call)
+
+
+def set_seed(seed):
+    """Seeds the random operators of all models."""
+    from ... import random
+    random.seed(int(np.int64(seed) % 2**31))
