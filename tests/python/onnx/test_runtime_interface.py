@@ -253,3 +253,29 @@ except RuntimeError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "was imported before" in done.stdout, done.stderr
+
+
+def test_tools_of_an_installed_onnxruntime(tmp_path):
+    """They run models by this library."""
+    pytest.importorskip("onnxruntime.quantization")
+    (tmp_path / "net.onnx").write_bytes(model([node("MatMul", ["x", "w"], ["y"])], [info("x", F, ["n", 16])], [info("y", F, ["n", 8])],
+                                              {"w": np.random.default_rng(0).standard_normal((16, 8)).astype("float32")}))
+    code = """
+import mxnet.onnx.runtime
+mxnet.onnx.runtime.replace_onnxruntime()
+import numpy as np
+import onnxruntime as ort
+from onnxruntime.quantization import CalibrationDataReader, quantize_static
+class Reader(CalibrationDataReader):
+    def __init__(self):
+        self.rows = iter([{"x": np.random.default_rng(i).standard_normal((8, 16)).astype("float32")} for i in range(4)])
+    def get_next(self):
+        return next(self.rows, None)
+quantize_static("net.onnx", "bytes.onnx", Reader())
+x = np.random.default_rng(9).standard_normal((4, 16)).astype("float32")
+floats, integers = (ort.InferenceSession(name).run(None, {"x": x})[0] for name in ("net.onnx", "bytes.onnx"))
+assert type(ort.InferenceSession("net.onnx")).__module__.startswith("mxnet") and ort.InferenceSession("net.onnx")._model_path == "net.onnx"
+print(0 < abs(floats - integers).max() < 0.2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True\n", done.stderr

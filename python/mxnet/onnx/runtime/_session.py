@@ -81,25 +81,28 @@ class InferenceSession:
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **_):
         if not isinstance(path_or_bytes, (str, bytes, bytearray, os.PathLike)):
             raise TypeError(f"[onnx.runtime] a model of type {type(path_or_bytes).__name__}; accepted: a path or bytes")
-        self._options = SessionOptions() if sess_options is None else sess_options
+        # names that libraries read, optimum for one
+        is_bytes = isinstance(path_or_bytes, (bytes, bytearray))
+        self._model_path, self._model_bytes = (None, path_or_bytes) if is_bytes else (os.fspath(path_or_bytes), None)
+        self._sess_options = SessionOptions() if sess_options is None else sess_options
         self._providers, ctx = _chosen(providers, provider_options)
         with loading():
             self._model = load(path_or_bytes, ctx=ctx)
-        sizes, about = self._options._sizes, self._model   # pylint: disable=protected-access
+        sizes, about = self._sess_options._sizes, self._model   # pylint: disable=protected-access
         self._inputs = [NodeArg(i, sizes) for i in about.inputs]
         self._outputs = [NodeArg(o, sizes) for o in about.outputs]
         self._defaults = [NodeArg(i, sizes) for i in about.with_defaults]
         self._labels = {o.name: o.labels for o in about.outputs if o.labels is not None}
         self._needed = [i.name for i in about.inputs if i.kind != "optional"]
         self._names = [o.name for o in self._outputs]
-        if self._options.intra_op_num_threads > 0:
-            check_call(_LIB.MXSetNumOMPThreads(int(self._options.intra_op_num_threads)))
+        if self._sess_options.intra_op_num_threads > 0:
+            check_call(_LIB.MXSetNumOMPThreads(int(self._sess_options.intra_op_num_threads)))
         self._profile, self._began = "", 0
-        if self._options.enable_profiling:
+        if self._sess_options.enable_profiling:
             self._start_profiling()
 
     def _start_profiling(self):
-        self._profile = f"{self._options.profile_file_prefix}_{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
+        self._profile = f"{self._sess_options.profile_file_prefix}_{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
         self._began = time.time_ns()
         profiler.set_config(filename=self._profile, profile_all=True)
         profiler.set_state("run")
@@ -134,7 +137,7 @@ class InferenceSession:
 
     def get_session_options(self):
         """The options that it was made with."""
-        return self._options
+        return self._sess_options
 
     def get_providers(self):
         """What it runs on, and what it could."""
