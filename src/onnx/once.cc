@@ -98,11 +98,12 @@ void NodeByNode::AddSteps(const std::vector<const NodeProto*>& nodes, const Conv
   places_.reserve(2 * nodes.size());
   for (const NodeProto* n : nodes) {
     if (AddKnown(*n, converted.ResultsOf(*n))) continue;
-    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}, nullptr});
+    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}, nullptr, -1});
     Step& step = steps_.back();
     for (const std::string& name : n->inputs) step.in.push_back(PlaceOf(name));
     for (const std::string& name : n->outputs) step.out.push_back(PlaceOf(name));
     if (recipes_) step.recipe = RecipeFor(step, converted.InputsOf(*n));
+    if (step.recipe) step.size = SizeFor(step, converted);
   }
 }
 
@@ -135,6 +136,20 @@ std::unique_ptr<const Recipe> NodeByNode::RecipeFor(const Step& step, const std:
   std::vector<char> constant;
   for (const int place : step.in) constant.push_back(place >= 0 && places_[static_cast<size_t>(place)].constant);
   return Recipe::Write(*session_, *step.node, *step.rule, *inputs, constant);
+}
+
+int NodeByNode::SizeFor(const Step& step, const Conversions& converted) {
+  const std::vector<Value>* const inputs = converted.InputsOf(*step.node);
+  const std::vector<Value>* const results = converted.ResultsOf(*step.node);
+  if (!inputs || !results || results->size() != 1 || step.out.size() != 1 || (*results)[0].kind != Value::kTensor) return -1;
+  std::vector<SizeNodes::Operand> operands;
+  for (size_t i = 0; i < step.in.size() && i < inputs->size(); ++i) {
+    const int place = step.in[i];
+    const Value& v = (*inputs)[i];
+    operands.push_back(
+        {place, place < 0 ? nullptr : places_[static_cast<size_t>(place)].constant, v.kind == Value::kTensor ? &v.type : nullptr});
+  }
+  return size_nodes_.Add(*step.node, operands, step.out[0], (*results)[0].type);
 }
 
 size_t NodeByNode::num_recipes() const {
@@ -190,6 +205,10 @@ std::vector<Value> NodeByNode::Asked(const Step& step, const Frame& frame, Graph
 }
 
 void NodeByNode::RunStep(const Step& step, GraphBuilder* builder, Frame* frame) const {
+  if (step.size >= 0 && size_nodes_.Compute(step.size, frame->at, &frame->sizes)) {
+    frame->at[static_cast<size_t>(step.out[0])] = &frame->sizes.made[static_cast<size_t>(step.size)];
+    return;
+  }
   frame->scratch.states.BeginNode(static_cast<size_t>(&step - steps_.data()));
   frame->written.clear();
   for (const int place : step.out) frame->written.push_back(place < 0 ? nullptr : SlotOf(place, frame));
@@ -243,6 +262,7 @@ std::unique_ptr<NodeByNode::Frame> NodeByNode::TakeFrame() const {
   }
   auto frame = std::make_unique<Frame>();
   frame->made.resize(num_slots_);
+  frame->sizes = size_nodes_.Make();
   return frame;
 }
 

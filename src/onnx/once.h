@@ -20,6 +20,7 @@
 #include "onnx/recipe.h"
 #include "onnx/reuse.h"
 #include "onnx/session.h"
+#include "onnx/size_nodes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -41,6 +42,7 @@ class NodeByNode {
   /* Nodes that run, and those whose converters need not be asked each time. */
   size_t num_steps() const { return steps_.size(); }
   size_t num_recipes() const;
+  size_t num_sizes() const { return size_nodes_.count(); }
   bool recipes() const { return recipes_; }
 
  private:
@@ -50,9 +52,11 @@ class NodeByNode {
     std::vector<int> in, out;              // places of names; -1: none
     std::vector<int> last;                 // that no later step reads
     std::unique_ptr<const Recipe> recipe;  // null: there is none
+    int size = -1;                         // its number among nodes that compute sizes
   };
   struct Frame {  // of one run at a time
     Recipe::Scratch scratch;
+    SizeNodes::Values sizes;
     std::vector<Value> made;         // by slot
     std::vector<const Value*> at;    // by place, wherever it is
     std::vector<const Value*> read;  // by a step,
@@ -74,6 +78,7 @@ class NodeByNode {
   std::unique_ptr<const Recipe> RecipeFor(const Step& step, const std::vector<Value>* inputs) const;
   void TakeInputs(const Env& env, GraphBuilder* builder, Frame* frame) const;
   std::vector<Value> Asked(const Step& step, const Frame& frame, GraphBuilder* builder) const;
+  int SizeFor(const Step& step, const Conversions& converted);
   static bool FollowRecipe(const Step& step, Frame* frame);
   void RunStep(const Step& step, GraphBuilder* builder, Frame* frame) const;
   void PutResults(Frame* frame, Env* env) const;
@@ -82,6 +87,7 @@ class NodeByNode {
   Session* const session_;
   const bool recipes_;
   std::vector<Step> steps_;
+  SizeNodes size_nodes_;
   Env known_;                            // what nodes give that read weights alone
   std::vector<Place> places_;            // of all names
   std::vector<const Value*> constants_;  // of all places

@@ -523,7 +523,8 @@ void Runner::Explain(std::string* into) {
   if (once_) {
     *into += "node by node for shapes that come once";
     if (once_->recipes())
-      *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes";
+      *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes, " +
+               std::to_string(once_->num_sizes()) + " of these compute sizes";
     *into += '\n';
   }
 }
