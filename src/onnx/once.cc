@@ -98,12 +98,14 @@ void NodeByNode::AddSteps(const std::vector<const NodeProto*>& nodes, const Conv
   places_.reserve(2 * nodes.size());
   for (const NodeProto* n : nodes) {
     if (AddKnown(*n, converted.ResultsOf(*n))) continue;
-    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}, nullptr, -1});
+    steps_.push_back({n, FindRule(n->domain, n->op, n->opset), {}, {}, {}, nullptr, -1, Move::kNone});
     Step& step = steps_.back();
     for (const std::string& name : n->inputs) step.in.push_back(PlaceOf(name));
     for (const std::string& name : n->outputs) step.out.push_back(PlaceOf(name));
     if (recipes_) step.recipe = RecipeFor(step, converted.InputsOf(*n));
-    if (step.recipe) step.size = SizeFor(step, converted);
+    if (!step.recipe) continue;
+    step.size = SizeFor(step, converted);
+    step.move = MoveOf(*n);
   }
 }
 
@@ -226,6 +228,7 @@ bool NodeByNode::FollowRecipe(const Step& step, Frame* frame) {
   if (!step.recipe) return false;
   frame->read.clear();
   for (const int place : step.in) frame->read.push_back(place < 0 ? &nothing : frame->at[static_cast<size_t>(place)]);
+  if (frame->written[0] && DoMove(step.move, *step.node, frame->read, frame->written[0])) return true;
   if (!step.recipe->Fits(frame->read)) return false;
   try {
     step.recipe->Follow(frame->read, frame->written, &frame->scratch);

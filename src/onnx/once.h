@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "onnx/moved.h"
 #include "onnx/recipe.h"
 #include "onnx/reuse.h"
 #include "onnx/session.h"
@@ -53,6 +54,7 @@ class NodeByNode {
     std::vector<int> last;                 // that no later step reads
     std::unique_ptr<const Recipe> recipe;  // null: there is none
     int size = -1;                         // its number among nodes that compute sizes
+    Move move = Move::kNone;
   };
   struct Frame {  // of one run at a time
     Recipe::Scratch scratch;

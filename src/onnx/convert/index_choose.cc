@@ -16,12 +16,12 @@ void WhereNumbers(Call& c) {
   const Value &condition = c.in(0), &x = c.in(1), &y = c.in(2);
   SameDTypes(c, {x, y});
   if (condition.dtype() != kBool) c.Refuse(std::string("condition is ") + DTypeName(condition.dtype()) + "; accepted: bool");
-  const Shape shape = BroadcastOf(c, condition.shape(), BroadcastOf(c, x.shape(), y.shape()));
   double number;
   const bool numbers = x.dtype() != kBool && !condition.known();
-  if (numbers && !y.known() && ScalarOf(x, &number) && BroadcastOf(c, condition.shape(), y.shape()) == shape)
+  // A number adds no dimensions where an array has as many.
+  if (numbers && !y.known() && ScalarOf(x, &number) && x.ndim() <= std::max(condition.ndim(), y.ndim()))
     return c.Out(c.Op("_npi_where_lscalar", {condition, y}, {{"scalar", Text(number)}}));
-  if (numbers && !x.known() && ScalarOf(y, &number) && BroadcastOf(c, condition.shape(), x.shape()) == shape)
+  if (numbers && !x.known() && ScalarOf(y, &number) && y.ndim() <= std::max(condition.ndim(), x.ndim()))
     return c.Out(c.Op("_npi_where_rscalar", {condition, x}, {{"scalar", Text(number)}}));
   c.Out(c.Op("_npi_where", {condition, x, y}));
 }
