@@ -13,14 +13,6 @@ namespace onnx {
 
 namespace {
 
-/* Both have the same dimensions but for the last two. */
-bool SameBatch(const Shape& a, const Shape& b) {
-  if (a.ndim() != b.ndim() || a.ndim() < 3) return false;
-  for (int i = 0; i < a.ndim() - 2; ++i)
-    if (a[i] != b[i]) return false;
-  return true;
-}
-
 void CheckProduct(const Call& c, const Value& a, const Value& b) {
   SameDTypes(c, {a, b});
   const bool vectors = a.ndim() >= 1 && b.ndim() >= 1;
@@ -37,7 +29,7 @@ void MatMul(Call& c) {
   if (b.ndim() == 2 && a.ndim() >= 2 && c.IsWeight(1) && !c.IsWeight(0)) return c.Out(Dense(c, a, c.Transpose(b, {1, 0})));
   if (a.ndim() == 2 && b.ndim() == 2) return c.Out(c.Op("dot", {a, b}));
   if (c.ForAnyShape()) return c.Out(c.Op("_npi_matmul", {a, b}));
-  if (SameBatch(a.shape(), b.shape())) return c.Out(c.Op("batch_dot", {a, b}));
+  if (SameStacks(a, b)) return c.Out(c.Op("batch_dot", {a, b}));
   if (a.ndim() > 2 && b.ndim() == 2) {  // one matrix for all: rows of the first are one dimension
     std::vector<int64_t> dims = DimsOf(a.shape());
     dims.back() = b.shape()[1];

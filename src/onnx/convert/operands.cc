@@ -80,6 +80,13 @@ Value Join(const Call& c, const std::vector<Value>& values, int axis) {
   return c.Op("Concat", full, {{"num_args", Text(static_cast<int64_t>(full.size()))}, {"dim", Text(axis)}});
 }
 
+bool SameStacks(const Value& a, const Value& b) {
+  if (a.ndim() != b.ndim() || a.ndim() < 3) return false;
+  for (int i = 0; i < a.ndim() - 2; ++i)
+    if (a.shape()[i] != b.shape()[i]) return false;
+  return true;
+}
+
 Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias) {
   return c.Op("FullyConnected", {x, weight, bias},
               {{"num_hidden", Text(weight.dim(0))}, {"no_bias", Text(bias.kind == Value::kNone)}, {"flatten", "False"}});

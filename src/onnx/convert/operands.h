@@ -41,6 +41,8 @@ Value CountUp(const Call& c, int64_t n);
 Value SliceAxis(const Call& c, const Value& x, int axis, int64_t begin, int64_t end);
 /* Puts values together along one axis; those without elements are left out. */
 Value Join(const Call& c, const std::vector<Value>& values, int axis);
+/* Are they stacks of matrices with the same dimensions in front of the matrices'? */
+bool SameStacks(const Value& a, const Value& b);
 /* x (..., k) times the transposed weight (n, k); the bias may be none. */
 Value Dense(const Call& c, const Value& x, const Value& weight, const Value& bias = Value());
 /* negative indices -> those from the beginning, for a dimension of `size` entries. */

@@ -79,3 +79,14 @@ def test_errors_name_the_product():
     ours = mx.onnx.load(model.SerializeToString())
     with pytest.raises(mx.MXNetError, match="attention"):
         ours(q=np.ones((2, 3, 4), "float32"), k=np.ones((2, 5, 7), "float32"))
+
+
+def test_passes_see_the_product():
+    """In plans, where attention that is written out becomes one operator."""
+    shape = [2, 3, 5, 4]
+    model = model_of(keys([0, 1, 3, 2], node("Softmax", ["scores"], ["weights"], axis=-1), node("MatMul", ["weights", "k"], ["y"])),
+                     {"q": shape, "k": shape}, ["y"])
+    ours = mx.onnx.load(model.SerializeToString())
+    feed = {n: RNG.standard_normal(shape).astype("float32") for n in "qk"}
+    np.testing.assert_allclose(ours(**feed).asnumpy(), ReferenceEvaluator(model).run(None, feed)[0], rtol=1e-5, atol=1e-5)
+    assert "_fused_attention" in str(ours.explain(runs=1))
