@@ -94,6 +94,8 @@ const std::vector<Pass>& PlanPasses() {
        Results::kWanted},
       {"fuse_attention", "Inference: softmax(q k + mask) v is one operator. Its scores stay in the cache, and heads are not split apart.",
        InInference, FuseAttention, Stage::kLate, Results::kWanted},
+      {"fold_repeats", "Inference: products of matrices read keys and values that several heads share once.", InInference, FoldRepeats,
+       Stage::kLate, Results::kWanted},
       {"fold_padding", "Inference: zeros around the data of a convolution become its own padding.", InInference, FoldPadding, Stage::kLate,
        Results::kWanted},
       {"join_bias", "Inference: a vector that is added to a convolution or dense layer without bias becomes its bias.", InInference,

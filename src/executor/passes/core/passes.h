@@ -255,6 +255,9 @@ int FoldPadding(PassGraph* g, PassContext* context);
 /* Transposes whose result a product of matrices alone reads become part of it. Returns how many. */
 int FoldTransposes(PassGraph* g, PassContext* context);
 
+/* Products of matrices by a stack that repeats some read these once. Returns how many do. */
+int FoldRepeats(PassGraph* g, PassContext* context);
+
 /*
  * Inference only, float32 and 16-bit dtypes: an addition and an activation behind a convolution or
  * dense layer become part of it, where nobody else reads what lies between. Returns how many nodes

@@ -8,12 +8,14 @@
 // products, around a softmax in the same type or in float32. Mixed precision multiplies the weights
 // in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is
 // rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width),
-// are read as stacks of three.
+// are read as stacks of three. On the CPU, in inference, keys and values that several heads share
+// need not be repeated.
 #include <algorithm>
 #include <cmath>
 
 #include "executor/passes/core/pattern.h"
 #include "executor/passes/core/plan_request.h"
+#include "executor/passes/fusion/repeated_stacks.h"
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/attention/attention.h"
 #include "operator/nodes/graph_operators.h"
@@ -145,6 +147,7 @@ bool IsAlike(const NodeEntry& e, const GraphView& view, bool everywhere, int* st
 struct Written {
   AttentionParam param;
   std::vector<NodeEntry> arrays;
+  std::vector<Shape> shapes;  // of these, or in which they are to be seen
   NodeEntry mask, length;
   bool stacked = false;     // arrays have four dimensions: (batch, heads, rows, width)
   Shape heads;              // then (batch, heads)
@@ -157,7 +160,12 @@ struct Written {
 class Attentions {
  public:
   Attentions(const PassGraph& g, const GraphView& view, const PassContext& context)
-      : view_(view), on_cpu_(context.on_cpu()), training_(context.request.is_train), wants_gradient_(context), narrowing_(g, view) {
+      : view_(view),
+        on_cpu_(context.on_cpu()),
+        shares_(on_cpu_ && context.inference()),
+        training_(context.request.is_train),
+        wants_gradient_(context),
+        narrowing_(g, view) {
     const auto transposes = [](bool b) {
       return [b](const NodeEntry& e) {
         const auto product = View<MatrixProductView>(*e.node);
@@ -272,9 +280,21 @@ class Attentions {
   bool TakeSeparate(Written* w) {
     w->arrays = {match_[query_], match_[key_], match_[value_]};
     w->param.scale *= match_[query_scale_] * match_[key_scale_];
-    const Shape& query = view_.shape(w->arrays[0]);
+    for (const NodeEntry& e : w->arrays) w->shapes.push_back(view_.shape(e));
+    const Shape& query = w->shapes[0];
+    if (query.ndim() != ndim_ || w->shapes[2].ndim() != ndim_) return false;
     if (ndim_ == 4) w->stacked = true, w->heads = Shape{query[0], query[1]};
-    return query.ndim() == ndim_ && view_.shape(w->arrays[2]).ndim() == ndim_;
+    if (shares_) TakeShared(w);
+    return true;
+  }
+
+  /* Keys and values as they were before they were repeated for the heads that share them. */
+  void TakeShared(Written* w) const {
+    const auto keys = RepeatedStackOf(w->arrays[1], view_), values = RepeatedStackOf(w->arrays[2], view_);
+    if (!keys || !values || keys->times != values->times) return;
+    w->param.shared = keys->times;
+    w->arrays = {w->arrays[0], keys->from, values->from};
+    w->shapes = {w->shapes[0], keys->shape, values->shape};
   }
 
   /* Keys and values are of one array; is it split in the same way? */
@@ -289,6 +309,7 @@ class Attentions {
     w->param.scale /= std::sqrt(static_cast<double>(size));
     if (!keys->self) w->arrays.push_back(match_[query_]), w->param.scale *= match_[query_scale_];
     w->arrays.push_back(packed);
+    for (const NodeEntry& e : w->arrays) w->shapes.push_back(view_.shape(e));
     return true;
   }
 
@@ -308,7 +329,7 @@ class Attentions {
   }
 
   const GraphView& view_;
-  const bool on_cpu_, training_;
+  const bool on_cpu_, shares_, training_;
   WantsGradient wants_gradient_;
   const Narrowing narrowing_;
   const Pattern query_ = Any(), key_ = Any(), value_ = Any(), packed_ = Any(), mask_ = Any(), length_ = Any();
@@ -353,10 +374,13 @@ int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) 
       g, found,
       [&](const Written& w, const Renew& renew, const std::string& name) {
         std::vector<NodeEntry> inputs;
-        for (const NodeEntry& e : w.arrays) {
+        for (size_t i = 0; i < w.arrays.size(); ++i) {
+          const NodeEntry& e = w.arrays[i];
           const NodeEntry before = w.stacked ? BeforeWidening(e, view) : NodeEntry();  // JoinHeads looks through the outermost cast
           const NodeEntry& from = before ? before : e;
-          const NodeEntry stack = w.stacked ? OneStack(renew(from), view.shape(e), name) : renew(from);
+          const NodeEntry stack = w.stacked                      ? OneStack(renew(from), w.shapes[i], name)
+                                  : view.shape(e) == w.shapes[i] ? renew(from)
+                                                                 : graph_ops::ReshapeTo(renew(from), w.shapes[i], name + "_once");
           inputs.push_back(Widened(stack, from, view, w.widened));
         }
         if (w.mask) inputs.push_back(w.stacked ? MaskOfStack(renew(w.mask), view.shape(w.mask), w.heads, name) : renew(w.mask));
@@ -364,7 +388,7 @@ int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) 
         if (w.dropped) inputs.push_back(MakeDrawCounters(nn::CountersOfDropout(w.dropped), name + "_draws"));
         const NodePtr made = nn::MakeAttention(w.param, std::move(inputs), name);
         if (!w.stacked) return made;
-        const Shape &rows = view.shape(w.arrays[0]), &values = view.shape(w.arrays[2]);
+        const Shape &rows = w.shapes[0], &values = w.shapes[2];
         return graph_ops::ReshapeTo({made, 0, 0}, Shape{rows[0], rows[1], rows[2], values[3]}, name).node;
       },
       gone);

@@ -47,6 +47,8 @@ std::shared_ptr<const void> Parse(const AttrDict& dict) {
       p->scale = v;
     else if (kv.first == "heads" && number && v >= 1 && v <= 1e6)
       p->heads = static_cast<int64_t>(v);
+    else if (kv.first == "shared" && number && v >= 1 && v <= 1e6)
+      p->shared = static_cast<int64_t>(v);
     else if (kv.first == "layout" && layout != std::end(kLayoutNames))
       p->layout = static_cast<AttentionLayout>(layout - kLayoutNames);
     else if (kv.first == "with_mask" && number)
@@ -59,7 +61,7 @@ std::shared_ptr<const void> Parse(const AttrDict& dict) {
       p->statistics = v != 0;
     else
       MXNET_THROW(Value) << "[_fused_attention] " << kv.first << "='" << kv.second
-                         << "'; accepted: scale=NUMBER, heads=1 or more, layout=separate, selfatt or encdec, "
+                         << "'; accepted: scale=NUMBER, heads and shared=1 or more, layout=separate, selfatt or encdec, "
                          << "with_mask, with_length and with_statistics=0 or 1, dropout=0 to 1";
   }
   return p;
@@ -69,11 +71,12 @@ bool Fits(const AttentionParam& p, const ShapeVector& in) {
   for (int i = 0; i < p.Arrays(); ++i)
     if (in[i].ndim() != 3) return false;
   const Shape& q = in[0];
+  if (p.shared > 1 && (p.layout != AttentionLayout::kSeparate || p.heads > 1)) return false;
   if (p.layout == AttentionLayout::kSelf) return q[2] % (3 * p.heads) == 0;
   const Shape& k = in[1];
   if (p.layout == AttentionLayout::kCross) return q[1] == k[1] && q[2] % p.heads == 0 && k[2] == 2 * q[2];
   const Shape& v = in[2];
-  return q[0] == k[0] && q[0] == v[0] && q[2] == k[2] && k[1] == v[1] && q[2] % p.heads == 0 && v[2] % p.heads == 0;
+  return q[0] == k[0] * p.shared && k[0] == v[0] && q[2] == k[2] && k[1] == v[1] && q[2] % p.heads == 0 && v[2] % p.heads == 0;
 }
 
 const char* Accepted(AttentionLayout layout) {
@@ -351,7 +354,7 @@ Op& WithParser(Op& op) {
             "encdec: queries (rows, batch, heads x width), and (columns, batch, heads x 2 x width), per head key and value; both have "
             "outputs\n"
             "(rows, batch, heads x width). mask is broadcast to (batch x heads, rows, columns); where a boolean one is false, the weight "
-            "is 0. length,\n"
+            "is 0. With shared=n key and value have a batch n times smaller. length,\n"
             "(batch x heads, rows) or (batch x heads, 1), says how many columns count. With dropout=p weights are 0 with probability p "
             "and\n"
             "others divided by 1 - p, by random numbers from the counters that draws, of _draw_counters, tells. With with_statistics a GPU "
@@ -396,6 +399,7 @@ NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs
                   {{"dropout", ExactText(static_cast<double>(param.dropout))},
                    {"scale", ExactText(param.scale)},
                    {"heads", std::to_string(param.heads)},
+                   {"shared", std::to_string(param.shared)},
                    {"layout", kLayoutNames[static_cast<int>(param.layout)]},
                    {"with_mask", param.mask ? "1" : "0"},
                    {"with_length", param.length ? "1" : "0"},
@@ -410,6 +414,7 @@ AttentionDims::AttentionDims(const AttentionParam& p, const Shape* arrays) : hea
     batch = q[0], rows = q[1], columns = k[1], width = q[2] / heads, value_width = v[2] / heads;
     auto lie = [this](int array, int64_t length, int64_t size) { return HeadsIn{array, 0, length * heads * size, size, heads * size}; };
     query = lie(0, rows, width), key = lie(1, columns, width), value = lie(2, columns, value_width), output = lie(0, rows, value_width);
+    key.shared = value.shared = p.shared;
     return;
   }
   const bool self = p.layout == AttentionLayout::kSelf;

@@ -24,6 +24,7 @@ struct AttentionParam {
   double scale = 1;
   int64_t heads = 1;
   AttentionLayout layout = AttentionLayout::kSeparate;
+  int64_t shared = 1;       // so many of the batch in a row have the same key and value (separate, one head; inference on the CPU)
   bool mask = false;        // added to the scores; a boolean one says which of them count
   bool length = false;      // how many columns count, for each row
   float dropout = 0;        // of the weights: an element becomes 0 with this probability; others are scaled
@@ -39,12 +40,12 @@ struct AttentionParam {
 /* A node of _fused_attention, for passes. */
 NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs, const std::string& name);
 
-/* Where the heads' matrices lie in an array: element (i, j) of head h of example b at offset + b *
- * example + h * head + i * row + j. */
+/* Where the heads' matrices lie in an array: element (i, j) of head h of example b at offset +
+ * b / shared * example + h * head + i * row + j. */
 struct HeadsIn {
   int array = 0;  // which of the inputs, or of the gradients
-  int64_t offset = 0, example = 0, head = 0, row = 0;
-  int64_t At(int64_t b, int64_t h, int64_t i) const { return offset + b * example + h * head + i * row; }
+  int64_t offset = 0, example = 0, head = 0, row = 0, shared = 1;
+  int64_t At(int64_t b, int64_t h, int64_t i) const { return offset + b / shared * example + h * head + i * row; }
 };
 
 struct AttentionDims {
