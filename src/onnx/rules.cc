@@ -4,6 +4,7 @@
 
 #include "onnx/convert.h"
 #include "onnx/integers.h"
+#include "onnx/repeats.h"
 
 namespace mxnet {
 namespace onnx {
@@ -42,7 +43,7 @@ std::vector<const Rule*> AllRules() {
   std::vector<const Rule*> rules;
   for (const auto& kv : All())
     for (const Rule* rule : kv.second)
-      if (std::string(rule->domain) != kIntegerDomain) rules.push_back(rule);
+      if (std::string(rule->domain) != kIntegerDomain && std::string(rule->domain) != kRepeatsDomain) rules.push_back(rule);
   return rules;
 }
 
