@@ -34,8 +34,9 @@ __attribute__((noinline)) void StorePart(const float* line, int64_t n, const Pac
 //
 // Beside every row of weights comes a part of the next panel, from `next` on `step` floats a row:
 // weights of a large network come from memory, and more lines at a time than the core can wait for
-// would hold up the sums.
-template <int kHeight, int kWidth>
+// would hold up the sums. Where a row brings a row (kBoth), that is two lines; the processor waits
+// for every second one otherwise. Less than four rows of data are over too soon for that.
+template <int kHeight, int kWidth, bool kBoth>
 void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const float* next, int64_t step, const PackedEpilogue& e,
           int64_t filter, float* y) {
   Vec sum[kHeight][kWidth];
@@ -56,6 +57,7 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
     for (int r = 0; r < kHeight; ++r) row[r] = at[r] + shift;
     for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes, next += step) {
       __builtin_prefetch(next, 0, 2);
+      if (kBoth && kHeight >= 4) __builtin_prefetch(next + kLanes, 0, 2);
       if (--until == 0) {
 #pragma GCC unroll 3
         for (int v = 0; v < kWidth; ++v) __builtin_prefetch(far + v * kLanes);
@@ -130,12 +132,12 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
 }
 
 using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const float*, int64_t, const PackedEpilogue&, int64_t, float*);
-template <int kWidth, int... kHeight>
+template <int kWidth, bool kBoth, int... kHeight>
 struct Tiles {
-  static constexpr TileFn by_rows[] = {Tile<kHeight + 1, kWidth>...};
+  static constexpr TileFn by_rows[] = {Tile<kHeight + 1, kWidth, kBoth>...};
 };
-template <int kWidth, int... kHeight>
-constexpr Tiles<kWidth, kHeight...> MakeTiles(std::integer_sequence<int, kHeight...>) {
+template <int kWidth, bool kBoth, int... kHeight>
+constexpr Tiles<kWidth, kBoth, kHeight...> MakeTiles(std::integer_sequence<int, kHeight...>) {
   return {};
 }
 
@@ -144,15 +146,18 @@ constexpr Tiles<kWidth, kHeight...> MakeTiles(std::integer_sequence<int, kHeight
 template <int kWidth>
 void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
   constexpr int kHeight = kWidth == 1 ? 12 : kSums / kWidth;
-  using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kHeight>()));
+  using Heights = std::make_integer_sequence<int, kHeight>;
+  using All = decltype(MakeTiles<kWidth, false>(Heights()));
+  using Both = decltype(MakeTiles<kWidth, kWidth == 2>(Heights()));
   const int64_t groups = (block.count + kHeight - 1) / kHeight, least = block.count / groups, more = block.count % groups;
   const int64_t rows_of_weights = block.segments * block.depth;
   const float* next = packed + rows_of_weights * kWidth * kLanes;
   const int64_t step = ahead / (groups * rows_of_weights);
+  const TileFn* const by_rows = step > kLanes ? Both::by_rows : All::by_rows;
   int64_t pixel = 0;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t rows = least + (g < more);
-    All::by_rows[rows - 1](block, pixel, packed, next, step, e, filter, y);
+    by_rows[rows - 1](block, pixel, packed, next, step, e, filter, y);
     next += rows_of_weights * step;
     pixel += rows;
   }
