@@ -333,6 +333,20 @@ def test_erfinv():
     assert ulps(got, special.erfinv(x.astype("float64"))) < 4
 
 
+@pytest.mark.parametrize("beta", [1, 1.702])
+def test_silu(beta):
+    edges = [-60, -88.5, -89, 88.5, -1e3, 1e3]
+    x = onp.concatenate([RNG.uniform(-20, 20, 5000), RNG.uniform(-1, 1, 5000), edges, SPECIAL]).astype("float32")
+    wide = x.astype("float64")
+    with onp.errstate(all="ignore"):
+        wanted = wide / (1 + onp.exp(-beta * wide))
+    got = mx.nd._internal._silu(mx.nd.array(x), beta=beta).asnumpy()
+    assert onp.allclose(got, wanted, rtol=6e-6, atol=1e-36, equal_nan=True)
+    usual = onp.abs(x) < 20   # where x is negative, the result is small
+    assert onp.max(onp.abs(got - wanted)[usual] / onp.maximum(onp.abs(wanted[usual]), 0.05)) < 5e-7
+    assert onp.array_equal(got[x == 0], x[x == 0]) and onp.array_equal(onp.signbit(got[x == 0]), onp.signbit(x[x == 0]))
+
+
 LOGIC = ["logical_and", "logical_or", "logical_xor", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
          "bitwise_and", "bitwise_or", "bitwise_xor"]
 

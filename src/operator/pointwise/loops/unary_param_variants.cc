@@ -43,6 +43,35 @@ void LoopParam<F_clip, double>(const void* const* in, void* out, int64_t n, unsi
   Clip<double>(in, out, n);
 }
 
+/*
+ * x / (1 + 2^t) with t = -p x log2(e), at half the cost of `sigmoid`: activations of whole networks
+ * go through it. The rounding of t makes results of large negative p x less exact, by |p x| units
+ * in the last place at most; these are near 0.
+ */
+template <>
+void LoopParam<F_silu, float>(const void* const* in, void* out, int64_t n, unsigned) {
+  // Bounds that the compiler knew would become branches of their own, and then masks. 2^128 is
+  // infinite.
+  const volatile float bounds[] = {-126.5f, 128.0f};
+  const float* x = static_cast<const float*>(in[0]);
+  const float slope = *static_cast<const float*>(in[1]) * -1.44269504f, least = bounds[0], most = bounds[1];
+  float* y = static_cast<float*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const float t = x[i] * slope, above = least > t ? least : t, bounded = most < above ? most : above;
+    const float shifted = bounded + 0x1.8p23f;  // low bits: nearest integer
+    const float r = bounded - (shifted - 0x1.8p23f);
+    float e = 0.0013264731f;
+    e = e * r + 0.009671513f;
+    e = e * r + 0.055507336f;
+    e = e * r + 0.24022242f;
+    e = e * r + 0.693147f;
+    e = e * r + 1.0f;
+    const float scale = BitCast<float>((BitCast<uint32_t>(shifted) << 23) + 0x3f800000u);
+    y[i] = x[i] / (e * scale + 1.0f);
+  }
+}
+
 constexpr Loop kLoops[][2] = {MXNET_UNARY_PARAM(MXNET_ENTRY)};
 
 // derivatives: (gradient, x or y, p, q, r) would be five operands; parameters travel behind in[2]
