@@ -88,6 +88,10 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InInference, FuseGelu, Stage::kLate, Results::kWanted},
       {"fuse_group_norm", "Inference: instance normalization of a view whose channels are groups is one operator.", InInference,
        FuseGroupNorm, Stage::kLate, Results::kWanted},
+      {"fuse_shuffle",
+       "Inference: channels of groups that are taken in turn by reshapes and a transpose are one operator with the concatenation before "
+       "and the slices behind.",
+       InferenceOnCpu, FuseShuffle, Stage::kLate, Results::kWanted},
       {"fuse_swish", "Inference: x sigmoid(b x) and x clip(a x + b, 0, 1) are one operator each.", InInference, FuseSwish, Stage::kLate,
        Results::kWanted},
       {"fold_transposes", "Inference: products of matrices read transposed ones as they lie.", InInference, FoldTransposes, Stage::kLate,

@@ -460,6 +460,15 @@ void SliceChannel(KernelArgs& a) {
   Divide(a.run, a.in[0], a.out, a.req, axis, [&](int) { return each; });
 }
 
+std::vector<Stretch> EqualParts(const Attrs& attrs, const Shape& whole) {
+  const auto& p = attrs.get<SliceChannelParam>();
+  std::vector<Stretch> parts;
+  const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
+  const int64_t each = whole[axis] / p.num_outputs;
+  for (int i = 0; !p.squeeze_axis && i < p.num_outputs; ++i) parts.push_back({axis, each * i, each * (i + 1)});
+  return parts;
+}
+
 template <typename P>
 std::vector<NodeEntry> SplitGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   const auto& p = node->attrs->get<P>();
@@ -515,6 +524,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .alias("_npi_concatenate")
       .set_trait(ParametersInFiles{{{"axis", "dim"}}, {}, FlattenAtNone})  // of _npi_concatenate in 1.9.1
       .alias("_sparse_concat")
+      .set_trait(Role::kConcat)
       .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
       .set_trait(Quantized{"_contrib_quantized_concat"})
       .set_trait(graph_ops::ByteImages{})
@@ -567,6 +577,7 @@ void FlattenAtNone(const std::string& name, AttrDict* params, std::vector<NodeEn
       .set_dtypes(dtypes::kAll)
       .set_outputs({"output0"}, [](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })  // numbered even if it is one
       .set_infer_shape(SliceChannelShape)
+      .set_trait(Stretches{EqualParts})
       .set_gradient(SplitGradient<SliceChannelParam>)
       .set_kernel(SliceChannel);
   SplitRecords("_split_v2", "_split_v2_backward", "Splits along one dimension, at given entries or into nearly equal parts.")

@@ -187,6 +187,17 @@ void Take(KernelArgs& a) {
   CopyBox(a.run, kBox(*a.attrs, a.in[0].shape, a.in.size() > 1 ? a.in[1].shape : Shape()), a.in[0], a.out[0].dptr, false);
 }
 
+template <BoxFn kBox>
+std::vector<Stretch> TakenStretch(const Attrs& attrs, const Shape& whole) {
+  const Box box = kBox(attrs, whole, Shape());
+  std::vector<Stretch> parts;
+  for (int i = 0; i < whole.ndim(); ++i) {
+    if (box.step[i] != 1) return {};
+    if (box.size[i] != whole[i]) parts.push_back({i, box.first[i], box.first[i] + box.size[i]});
+  }
+  return parts.size() == 1 && box.size.Size() > 0 ? parts : std::vector<Stretch>();
+}
+
 // [ograd, data(, shape_like)] -> gradient of data: zeros but for the slice.
 template <BoxFn kBox>
 void TakeBack(KernelArgs& a) {
@@ -318,12 +329,14 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_param<SliceParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceBox>)
+      .set_trait(Stretches{TakenStretch<SliceBox>})
       .set_kernel(Take<SliceBox>);
   TakeBackRecord<SliceBox>("_backward_slice", "slice").set_param<SliceParam>().set_inputs({"ograd", "data"});
   TakeRecord("slice_axis", "Consecutive entries of one dimension.", "_backward_slice_axis")
       .set_param<SliceAxisParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceAxisBox>)
+      .set_trait(Stretches{TakenStretch<SliceAxisBox>})
       .set_kernel(Take<SliceAxisBox>);
   TakeBackRecord<SliceAxisBox>("_backward_slice_axis", "slice_axis").set_param<SliceAxisParam>().set_inputs({"ograd", "data"});
   TakeRecord("slice_like", "The leading entries of dimensions, as many as another array has.", "_backward_slice_like")

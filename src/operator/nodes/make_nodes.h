@@ -26,6 +26,10 @@ NodePtr MakeGroupNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeE
 /* Of the matrices in the last two dimensions. */
 NodePtr MakeMatrixProduct(bool transpose_a, bool transpose_b, std::vector<NodeEntry> operands, const std::string& name);
 NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
+/* Channels of groups taken in turn; the groups are arrays, or one array. A result for each begin
+ * and end. */
+NodePtr MakeShuffledChannels(std::vector<NodeEntry> data, int64_t groups, const std::vector<int64_t>& begins,
+                             const std::vector<int64_t>& ends, const std::string& name);
 /* x sigmoid(beta x), and x clip(alpha x + beta, 0, 1). */
 NodePtr MakeSilu(const NodeEntry& data, double beta, const std::string& name);
 NodePtr MakeHardSwish(const NodeEntry& data, double alpha, double beta, const std::string& name);

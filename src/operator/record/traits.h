@@ -66,6 +66,7 @@ enum class Role : uint8_t {
   kBroadcast,  // repeats dimensions of size 1, possibly after adding leading ones
   kRepeat,     // repeats elements along an axis; see RepeatView
   kSlice,
+  kConcat,  // arrays one behind the other; see AlongAxis
   // Over axes; see ReductionView.
   kSum,
   kMean,
@@ -149,6 +150,16 @@ struct Reduction {
   ReductionView (*of)(const Attrs&, int ndim);
 };
 std::optional<ReductionView> ReductionOf(const Node& node, int ndim);
+
+/* Consecutive entries of one dimension of the input; the others are whole. */
+struct Stretch {
+  int axis;
+  int64_t begin, end;
+};
+/* What each result is. None where one is something else. */
+struct Stretches {
+  std::vector<Stretch> (*of)(const Attrs&, const Shape& whole);
+};
 
 struct RepeatView {
   std::optional<int> axis;  // none: of the flat array

@@ -109,8 +109,9 @@ TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
 
 // What the CPU can and a GPU cannot: an operator that is not in this list needs a kernel for both.
 TEST(Rtc, RecordsWithoutGpuKernel) {
-  const std::set<std::string> known = {// made by passes for the CPU alone
-                                       "_fused_expand_depthwise", "_fused_quantized_convolution", "_fused_quantized_dense"};
+  const std::set<std::string> known = {
+      // made by passes for the CPU alone
+      "_fused_expand_depthwise", "_fused_quantized_convolution", "_fused_quantized_dense", "_shuffle_channels"};
   int on_both = 0;
   for (const Op* op : Op::ListUnique()) {
     if (!op->KernelFor(DeviceType::kCPU)) continue;  // works on arrays

@@ -6,6 +6,7 @@ COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_
                      "_fold_scale_shift": "../cpp/executor/executor_test.cc",
                      "_join_parameters": "test_passes.py",
                      "_fused_convolution": "../cpp/executor/executor_test.cc", "_fused_expand_depthwise": "test_passes.py",
+                     "_shuffle_channels": "test_shuffle_passes.py",
                      "_fused_dense": "test_passes.py",
                      "_fused_quantized_convolution": "test_fused_layers.py", "_fused_quantized_dense": "test_fused_layers.py",
                      "_block_dense": "test_block_weights.py", "_fused_block_dense": "test_block_weights.py",

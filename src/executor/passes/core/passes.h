@@ -282,6 +282,7 @@ int KeepCasts(PassGraph* g, PassContext* context);
 int FuseGelu(PassGraph* g, PassContext* context);
 int FuseSwish(PassGraph* g, PassContext* context);
 int FuseGroupNorm(PassGraph* g, PassContext* context);
+int FuseShuffle(PassGraph* g, PassContext* context);
 int FuseAttention(PassGraph* g, PassContext* context);
 
 /*
