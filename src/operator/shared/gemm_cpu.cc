@@ -155,6 +155,24 @@ void SettleBlasThreads() {
 
 namespace {
 
+/* A product with what lies transposed, as the gradient of a dense layer's weights: both factors are
+ * read as they lie. */
+void TransposedProduct(int threads, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
+                       float* c, int64_t ldc) {
+  constexpr int64_t kTileRows = 12;
+  Ran("transposed GEMM");
+  const bool by_rows = m >= n;
+  const int64_t length = by_rows ? m : n, step = by_rows ? kTileRows : kPackColumns;
+  ParallelForThreads(threads, (length + step - 1) / step, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * step, size = std::min(length, end * step) - first;
+    const int64_t rows = by_rows ? size : m, columns = by_rows ? n : size;
+    const float *left = by_rows ? a + first : a, *right = by_rows ? b : b + first;
+    float* const to = by_rows ? c + first * ldc : c + first;
+    if (beta != 1 && beta != 0) Scale(rows, columns, beta, to, ldc);
+    MXNET_CPU_CALL(TransposedGemm)(rows, columns, k, left, lda, right, ldb, to, ldc, beta != 0);
+  });
+}
+
 /*
  * Products as those of attention, of which there are many in a model: by kernels of our own, for
  * the vector library makes code for its kernels in its first call, which takes as long as thousands
@@ -163,10 +181,14 @@ namespace {
 bool OwnProduct(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
                 float beta, float* c, int64_t ldc) {
   constexpr int64_t kLeast = 8, kMostDepth = 1024, kMost = int64_t(1) << 23, kLeastRows = 24;  // rows that pay for packing
-  if (ta || alpha != 1 || m < kLeastRows || n < kLeast || k < kLeast || k > kMostDepth || m * n * k > kMost) return false;
+  if ((ta && tb) || alpha != 1 || m < kLeastRows || n < kLeast || k < kLeast || k > kMostDepth || m * n * k > kMost) return false;
   if (CurrentCpuLevel() < CpuLevel::kV3) return false;
-  Ran("packed GEMM");
   const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  if (ta) {
+    TransposedProduct(OmpThreadsForFlops(flops), m, n, k, a, lda, b, ldb, beta, c, ldc);
+    return true;
+  }
+  Ran("packed GEMM");
   ParallelForThreads(OmpThreadsForFlops(flops), PackedColumns(n) / kPackColumns, [&](int64_t begin, int64_t end) {
     thread_local std::vector<float> packed;
     packed.resize(static_cast<size_t>(kPackColumns * k));

@@ -23,6 +23,10 @@ MXNET_CPU_DECLARE(
     void PackColumns(bool transposed, int64_t n, int64_t k, const float* b, int64_t ld, float* packed);
     /* C(m, n) = A(m, k) B(k, n), to which `add` adds what C was. */
     void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed, float* c, int64_t ldc, bool add);
+    /* C(m, n) = A(m, k) B(k, n) with A(i, kk) = a[kk * lda + i] and B(kk, j) = b[kk * ldb + j], to
+     * which `add` adds what C was. */
+    void TransposedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
+                        bool add);
     /* C_g(m, n) += A(m, k) B_g(k, n) for all gates g: B_g lies at packed + g * gate_size, C_g at
      * c + g * gate_columns. */
     void PackedGates(int64_t m, int64_t n, int64_t k, int64_t gates, const float* a, int64_t lda, const float* packed, int64_t gate_size,

@@ -108,6 +108,42 @@ void PackTransposed(int64_t width, int64_t k, const float* b, int64_t ld, float*
       for (int64_t i = i0; i < std::min(k, i0 + 16); ++i) packed[i * kPanel + j] = b[j * ld + i];
 }
 
+/*
+ * C(ROWS, VECTORS vectors) of A' B, with a[i * lda + r] and b[i * ldb + j] as they lie, to which
+ * `add` adds what C was.
+ */
+template <int ROWS, int VECTORS>
+void DownTile(int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, bool add) {
+  Vec sum[ROWS][VECTORS] = {};
+  for (int64_t i = 0; i < k; ++i, a += lda, b += ldb) {
+    Vec row[VECTORS];
+    for (int j = 0; j < VECTORS; ++j) row[j] = *reinterpret_cast<const Vec*>(b + j * kLanes);
+    for (int r = 0; r < ROWS; ++r)
+      for (int j = 0; j < VECTORS; ++j) sum[r][j] += row[j] * a[r];
+  }
+  for (int r = 0; r < ROWS; ++r)
+    for (int j = 0; j < VECTORS; ++j) {
+      Vec* const to = reinterpret_cast<Vec*>(c + r * ldc + j * kLanes);
+      *to = add ? *to + sum[r][j] : sum[r][j];
+    }
+}
+
+template <int ROWS, int VECTORS>
+void DownRest(int64_t rows, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, bool add) {
+  if constexpr (ROWS > 0) {
+    if (rows == ROWS) return DownTile<ROWS, VECTORS>(k, a, lda, b, ldb, c, ldc, add);
+    DownRest<ROWS - 1, VECTORS>(rows, k, a, lda, b, ldb, c, ldc, add);
+  }
+}
+
+/* All rows with so many vectors of columns. */
+template <int VECTORS>
+void DownColumns(int64_t m, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc, bool add) {
+  int64_t r = 0;
+  for (; r + kRows <= m; r += kRows) DownTile<kRows, VECTORS>(k, a + r, lda, b, ldb, c + r * ldc, ldc, add);
+  DownRest<kRows - 1, VECTORS>(m - r, k, a + r, lda, b, ldb, c + r * ldc, ldc, add);
+}
+
 }  // namespace
 
 void PackColumns(bool transposed, int64_t n, int64_t k, const float* b, int64_t ld, float* packed) {
@@ -143,6 +179,40 @@ void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, co
         OnePanel<1>(m, depth, a + k0, lda, b, c + first, ldc, n - first, more);
       else
         OnePanel<2>(m, depth, a + k0, lda, b, c + first, ldc, n - first, more);
+    }
+  }
+}
+
+void TransposedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
+                    bool add) {
+  constexpr int64_t kShallow = 64;            // up to here C is most of what is written and read: row after row
+  alignas(64) float last[kDepth * kLanes];    // columns that fill no vector, beside zeros
+  alignas(64) float results[kRows * kLanes];  // of these
+  const int64_t whole = n / kLanes * kLanes, left = n - whole;
+  for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
+    const int64_t depth = std::min(kDepth, k - k0);
+    const bool more = add || k0 > 0;
+    const float *from = a + k0 * lda, *with = b + k0 * ldb;
+    const int64_t step = depth <= kShallow ? kRows : m;
+    for (int64_t i = 0; left > 0 && i < depth; ++i) {
+      float* const to = last + i * kLanes;
+      std::fill(std::copy(with + i * ldb + whole, with + i * ldb + n, to), to + kLanes, 0.f);
+    }
+    for (int64_t r = 0; r < m; r += step) {
+      const int64_t rows = std::min(step, m - r);
+      int64_t first = 0;
+      for (; first + kPanel <= n; first += kPanel)
+        DownColumns<2>(rows, depth, from + r, lda, with + first, ldb, c + r * ldc + first, ldc, more);
+      if (first < whole) DownColumns<1>(rows, depth, from + r, lda, with + first, ldb, c + r * ldc + first, ldc, more);
+    }
+    for (int64_t r = 0; left > 0 && r < m; r += kRows) {
+      const int64_t rows = std::min<int64_t>(kRows, m - r);
+      DownColumns<1>(rows, depth, from + r, lda, last, kLanes, results, kLanes, false);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < left; ++j) {
+          float* const to = c + (r + i) * ldc + whole + j;
+          *to = (more ? *to : 0.f) + results[i * kLanes + j];
+        }
     }
   }
 }

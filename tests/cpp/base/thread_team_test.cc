@@ -352,7 +352,8 @@ TEST_F(MeasuredCoresTest, WhoIsBusyAndPushesCountsForAMoment) {
   for (int i = 0; i < 1000; ++i) EXPECT_FALSE(CrowdedByPushing(all - 1)) << "there is a processor for it";
   stage = 1;
   while (stage != 2) std::this_thread::yield();
-  // A sleeper that waits for a processor looks busy: where others compute, a calm moment is awaited
+  // A sleeper that waits for a processor looks busy, so where others compute a calm moment is
+  // awaited.
   bool calm = false;
   while (!calm && Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));

@@ -191,3 +191,18 @@ def test_eigenvectors_are_accurate(n, dtype):
     assert np.abs(u @ np.swapaxes(u, 1, 2) - np.eye(n)).max() <= unit
     np.testing.assert_array_less(np.abs(w - np.linalg.eigvalsh(exact)).max(-1), unit * norm + np.finfo("float64").tiny)
     assert (np.take_along_axis(u, np.abs(u).argmax(-1)[..., None], -1) > 0).all()
+
+
+@pytest.mark.parametrize("m,n,k", [(64, 128, 200), (29, 50, 600), (500, 41, 17), (24, 31, 1024), (37, 97, 700)])
+def test_products_of_a_transposed_factor(m, n, k):
+    """As gradients of dense layers' weights have it; with columns that fill no vector, and added to
+    what is there."""
+    rng = np.random.RandomState(m)
+    a, b, before = (rng.uniform(-1, 1, shape).astype("float32") for shape in ((k, m), (k, n), (m, n)))
+    want = a.astype("float64").T @ b
+    one, two = mx.nd.array(a), mx.nd.array(b)
+    tolerance = {"rtol": 1e-5, "atol": 1e-6 * k}
+    np.testing.assert_allclose(mx.nd.linalg.gemm2(one, two, transpose_a=True).asnumpy(), want, **tolerance)
+    for beta in (1, -0.5):
+        out = mx.nd.linalg.gemm(one, two, mx.nd.array(before), transpose_a=True, beta=beta)
+        np.testing.assert_allclose(out.asnumpy(), want + beta * before, **tolerance)

@@ -68,6 +68,16 @@ def test_convolutions():
     assert names(plain)[0] == "im2col" and "BLAS" in names(plain)[1]
 
 
+def test_products_of_a_transposed_factor():
+    """Those of middle size need no code of a library, which costs time and memory in the first
+    call."""
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    executor = mx.sym.linalg.gemm2(a, b, transpose_a=True).bind(mx.cpu(), {"a": mx.nd.ones((200, 64)), "b": mx.nd.ones((200, 128))})
+    executor.forward()
+    [name] = names(only(executor.explain(runs=1), "gemm2"))
+    assert name == "transposed GEMM" or library_levels()["uses"] in ("SSE4.2", "baseline"), name
+
+
 def test_winograd_is_switched_off():
     net = nn.Conv2D(64, 3, padding=1, in_channels=64)
     mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "0")
