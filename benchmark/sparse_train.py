@@ -114,6 +114,10 @@ def mib_of(arrays):
 def contestant(name, path, features):
     """Serves one model."""
     import mxnet as mx
+    import numpy.random
+    from mxnet import gluon
+    # this library imports a module when something of it is first used
+    assert all((mx.io.LibSVMIter, mx.mod.Module, gluon.nn.Dense, gluon.Trainer, gluon.loss.SigmoidBCELoss, numpy.random.RandomState))
     imported = status_mib("VmRSS")
     symbol = {"linear": linear_symbol, "fm": fm_symbol}.get(name)
     step, weights = module_step(mx, symbol(mx, features), path, features) if symbol else wide_step(mx, path, features)

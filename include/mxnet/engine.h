@@ -111,6 +111,12 @@ class MXNET_DLL Engine {
    * `for_write`). Rethrows. */
   virtual void WaitForVar(Var* var, bool for_write = false) = 0;
   virtual void WaitForAll() = 0;
+  /* How many operations all threads have pushed so far; a bulk counts once, when it is closed. */
+  virtual uint64_t Pushed() const = 0;
+  /* Where more than `most` operations are pending: blocks until only `few` are, or none has ended
+   * for a second, for what is pending may be waiting for the caller. Raises no operation's error.
+   * Does nothing inside an operation, nor in a function that one waits for. */
+  virtual void WaitForPending(uint64_t most, uint64_t few) = 0;
   /* Rethrows the error kept in `var`, if any, as WaitForVar does, without waiting. */
   virtual void Throw(Var* var) = 0;
   /* Number of finished writes to `var`; changes whenever its contents may have. */

@@ -94,6 +94,8 @@ class DependencyEngine : public Engine {
                       const char* name);
   void WaitForVar(Var* var, bool for_write) override;
   void WaitForAll() override;
+  uint64_t Pushed() const override { return Started(); }
+  void WaitForPending(uint64_t most, uint64_t few) override;
   void Throw(Var* var) override;
   uint64_t Version(Var* var) const override { return var->version(); }
   int SetBulkSize(int size) override;
@@ -192,7 +194,8 @@ class DependencyEngine : public Engine {
   void CloseBulkLocked(ThreadState* state, OpList* ready);
   void Flush(ThreadState* state);
   void FlushAll();
-  bool Quiescent() const;
+  /* Are so many operations pending, or fewer? */
+  bool AtMost(uint64_t pending) const;
   uint64_t Started() const;
   uint64_t Finished() const;
   /* Sleeps until `over` says so. False when a signal or the limit woke it before. */
@@ -206,6 +209,7 @@ class DependencyEngine : public Engine {
   std::atomic<ThreadState*> states_{nullptr};  // grows only; freed with the engine
   std::atomic<bool> bulking_off_{false};
   std::atomic<int> all_waiters_{0};
+  std::atomic<uint64_t> wake_at_{0};   // who sleeps is woken when so few operations are pending
   std::atomic<uint32_t> all_word_{0};  // futex of WaitForAll
   std::atomic<int> callbacks_{0};      // OnComplete calls that still use the engine
   std::mutex errors_mu_;

@@ -133,16 +133,16 @@ void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool r
   if (fault != nullptr) std::rethrow_exception(fault);
 }
 
-bool DependencyEngine::Quiescent() const {
+bool DependencyEngine::AtMost(uint64_t pending) const {
   // Counters only grow and an operation is counted as started before it can finish. So if the sum
   // of `finished`, read first, equals the sum of `started`, nothing was pending in between.
   const uint64_t finished = Finished();
-  return finished == Started();
+  return Started() - finished <= pending;
 }
 
 void DependencyEngine::CountFinished() {
   State()->finished.fetch_add(1, std::memory_order_seq_cst);
-  if (__builtin_expect(all_waiters_.load(std::memory_order_seq_cst) != 0, 0) && Quiescent()) {
+  if (__builtin_expect(all_waiters_.load(std::memory_order_seq_cst) != 0, 0) && AtMost(wake_at_.load(std::memory_order_seq_cst))) {
     all_word_.fetch_add(1, std::memory_order_seq_cst);
     FutexWake(&all_word_, 1 << 30);
   }
@@ -179,11 +179,11 @@ bool DependencyEngine::SleepUntil(const std::function<bool()>& over, int timeout
 void DependencyEngine::Drain() {
   FlushAll();
   for (int i = SpinBudget() / 64; i > 0; --i) {
-    if (Quiescent()) return;
+    if (AtMost(0)) return;
     for (int j = 0; j < 64; ++j) CpuPause();
   }
   const bool interruptible = InterruptibleWaits::on();
-  while (!SleepUntil([this] { return Quiescent(); }, interruptible ? kInterruptibleMs : -1)) {
+  while (!SleepUntil([this] { return AtMost(0); }, interruptible ? kInterruptibleMs : -1)) {
     if (interruptible) throw WaitInterrupted();
   }
 }
@@ -196,7 +196,7 @@ void DependencyEngine::DrainAtExit() {
   const uint64_t before = Started();
   Clock::time_point since = Clock::time_point::max();
   const auto over = [&] {
-    if (Quiescent()) return true;
+    if (AtMost(0)) return true;
     if (Finished() < before) return false;
     const Clock::time_point now = Clock::now();
     since = std::min(since, now);
@@ -204,7 +204,7 @@ void DependencyEngine::DrainAtExit() {
   };
   while (!SleepUntil(over, 50)) {
   }
-  if (!Quiescent()) AbandonPending();
+  if (!AtMost(0)) AbandonPending();
 }
 
 void DependencyEngine::WaitForAll() {
@@ -230,6 +230,26 @@ void DependencyEngine::WaitForAll() {
   const std::vector<DeviceWorkPtr> under_way = LastWork();
   FinishWork(under_way, first == nullptr);
   if (first != nullptr) std::rethrow_exception(ToRaise({first, false}));
+}
+
+void DependencyEngine::WaitForPending(uint64_t most, uint64_t few) {
+  if (InOperation() || tls_blocking_observer != nullptr || AtMost(most)) return;
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kStuck(1);
+  constexpr int kRoundMs = 100;  // another that has waited may have taken the mark away
+  uint64_t ended = Finished();
+  Clock::time_point since = Clock::now();
+  do {
+    uint64_t mark = wake_at_.load(std::memory_order_seq_cst);
+    while (mark < few && !wake_at_.compare_exchange_weak(mark, few, std::memory_order_seq_cst)) {
+    }
+    if (SleepUntil([this, few] { return AtMost(few); }, kRoundMs)) break;
+    if (const uint64_t now = Finished(); now != ended) {
+      ended = now;
+      since = Clock::now();
+    }
+  } while (Clock::now() - since < kStuck);
+  wake_at_.store(0, std::memory_order_seq_cst);  // whoever waits for all is not to be woken before
 }
 
 void DependencyEngine::Throw(Var* var) {

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/threads/fork_guard.h"
+#include "mxnet/engine.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -26,7 +28,19 @@ std::unique_lock<std::mutex> SharedIter::Lock() {
   return std::unique_lock<std::mutex>(mutex_);
 }
 
+/* Without the lock: an operation that is pending may want a batch. */
+void SharedIter::WaitForEngine() {
+  constexpr uint64_t kFew = 16;  // operations that may wait for something else than the engine
+  Engine* const engine = Engine::Get();
+  const uint64_t now = engine->Pushed(), batch = batches_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t oldest = pushed_[batch % kAhead].exchange(now, std::memory_order_relaxed);
+  if (batch < kAhead) return;
+  const uint64_t middle = pushed_[(batch + kAhead / 2) % kAhead].load(std::memory_order_relaxed);
+  engine->WaitForPending(std::max(kFew, now - oldest), std::max(kFew, now - middle));
+}
+
 bool SharedIter::Next(DataBatch* batch) {
+  WaitForEngine();
   const auto hold = Lock();
   if (!iter_->Next()) return false;
   *batch = iter_->Value();
@@ -44,6 +58,7 @@ void SharedIter::Restart() {
 }
 
 bool SharedIter::Advance() {
+  WaitForEngine();
   const auto hold = Lock();
   current_.reset();
   if (!iter_->Next()) return false;

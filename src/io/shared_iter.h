@@ -2,6 +2,10 @@
  * A data iterator that several threads may use, as programs hold it by a handle: a lock makes one
  * call at a time, and each batch goes to one of the callers.
  *
+ * A program may push the work of each batch and never wait. Then all batches that it has read are
+ * in memory, until their turn comes. So one that is 16 batches ahead of the engine is held up
+ * until it is 8 ahead: no more operations are pending than were pushed since then.
+ *
  * FORK   A forked child goes on with its copy of what has no threads of its own (prefetcher.h). An
  *        iterator that another thread was using while the process forked throws there.
  */
@@ -36,10 +40,15 @@ class SharedIter {
   void Rewind();
 
  private:
+  static constexpr uint64_t kAhead = 16;  // batches
+
   std::unique_lock<std::mutex> Lock();
+  void WaitForEngine();
 
   const std::unique_ptr<DataIter> iter_;
-  std::mutex mutex_;  // guards the iterator and what follows
+  std::atomic<uint64_t> batches_{0};           // asked for so far
+  std::atomic<uint64_t> pushed_[kAhead] = {};  // when the last ones were asked for
+  std::mutex mutex_;                           // guards the iterator and what follows
   std::shared_ptr<const DataBatch> current_;
   std::atomic<pid_t> process_;
   std::atomic<bool> torn_{false};  // a thread that is not in this process was using it

@@ -45,6 +45,35 @@ TEST_P(EngineTest, WritesTakeEffectInPushOrder) {
   Delete({v});
 }
 
+TEST_P(EngineTest, WaitForPendingLeavesTheLast) {
+  Var* v = New();
+  engine_->SetBulkSize(0);
+  const uint64_t before = engine_->Pushed();
+  std::atomic<int> ended{0};
+  const auto push = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      engine_->PushSync(
+          [&](RunContext) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            ++ended;
+          },
+          kCpu, {}, {v});
+    }
+  };
+  push(40);
+  EXPECT_EQ(engine_->Pushed() - before, 40u);
+  engine_->WaitForPending(50, 0);  // there are not so many
+  engine_->WaitForPending(10, 5);
+  EXPECT_GE(ended, 35);
+  engine_->WaitForVar(v);
+  push(40);
+  engine_->WaitForAll();  // as before, to the end
+  EXPECT_EQ(ended, 80);
+  engine_->PushSync([&](RunContext) { engine_->WaitForPending(0, 0); }, kCpu, {}, {v});  // returns at once
+  engine_->WaitForVar(v);
+  Delete({v});
+}
+
 TEST_P(EngineTest, ReadsBetweenWritesSeeTheFirstWrite) {
   Var* v = New();
   int value = 0;
