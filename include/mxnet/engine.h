@@ -113,6 +113,8 @@ class MXNET_DLL Engine {
   virtual void WaitForAll() = 0;
   /* How many operations all threads have pushed so far; a bulk counts once, when it is closed. */
   virtual uint64_t Pushed() const = 0;
+  /* Are so many operations pending, or fewer? */
+  virtual bool AtMost(uint64_t pending) const = 0;
   /* Where more than `most` operations are pending: blocks until only `few` are, or none has ended
    * for a second, for what is pending may be waiting for the caller. Raises no operation's error.
    * Does nothing inside an operation, nor in a function that one waits for. */

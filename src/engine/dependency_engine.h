@@ -95,6 +95,7 @@ class DependencyEngine : public Engine {
   void WaitForVar(Var* var, bool for_write) override;
   void WaitForAll() override;
   uint64_t Pushed() const override { return Started(); }
+  bool AtMost(uint64_t pending) const override;
   void WaitForPending(uint64_t most, uint64_t few) override;
   void Throw(Var* var) override;
   uint64_t Version(Var* var) const override { return var->version(); }
@@ -194,8 +195,6 @@ class DependencyEngine : public Engine {
   void CloseBulkLocked(ThreadState* state, OpList* ready);
   void Flush(ThreadState* state);
   void FlushAll();
-  /* Are so many operations pending, or fewer? */
-  bool AtMost(uint64_t pending) const;
   uint64_t Started() const;
   uint64_t Finished() const;
   /* Sleeps until `over` says so. False when a signal or the limit woke it before. */

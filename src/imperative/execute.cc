@@ -144,7 +144,9 @@ class Execution {
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
-    if (!(small || (!async_ && !own_thread_ && ReadsSparse())) || ctx_.execution().is_gpu() || !TryCallHere(engine, *kernel, small))
+    const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
+    if (later || !(small || (!async_ && !own_thread_ && ReadsSparse())) || ctx_.execution().is_gpu() ||
+        !TryCallHere(engine, *kernel, small))
       Push(engine, kernel);
     FinishTemporaries();
   }
@@ -292,6 +294,12 @@ class Execution {
   bool IsSmall(bool stored = false) const {
     const CallCost cost = CostOf(*attrs_, s_->in, s_->out, stored);
     return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds;
+  }
+
+  size_t OutputBytes() const {
+    size_t bytes = 0;
+    for (const TBlob& b : s_->out) bytes += b.sparse ? 0 : b.Bytes();
+    return bytes;
   }
 
   bool ReadsSparse() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "mxnet/engine.h"
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
 
@@ -24,6 +25,17 @@ struct CallBuffers {
     writes.clear();
   }
 };
+
+/*
+ * Where the caller is far ahead of the engine, a result of arrays that are idle could be computed
+ * at once, and would lie in memory until the operations before it have run. A large one waits for
+ * its turn: is this one of so many bytes?
+ */
+inline bool WaitsForItsTurn(size_t bytes) {
+  constexpr size_t kLarge = 1 << 16;
+  constexpr uint64_t kFar = 64;  // operations
+  return bytes >= kLarge && !Engine::Get()->AtMost(kFar);
+}
 
 /* `outputs` are allocated here when none. `shapes_only`: they get shapes, dtypes and a device, and
  * no values. `read`: without `reqs`, nobody reads the outputs from there on. */

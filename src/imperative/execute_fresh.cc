@@ -33,6 +33,7 @@ struct Inferred {
   InferSwitches switches;
   const Kernel* kernel = nullptr;
   Context ctx;        // of the results, without inputs
+  size_t bytes = 0;   // of the results
   bool into = false;  // the output, one, was given
   uint32_t over = 0;  // bit i: then it may be input i
   /* The result, without a kernel: the input's so many bytes, at most kMostCopied, or, without
@@ -201,7 +202,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
     return true;
   }
   Engine* engine = Engine::Get();
-  if (!engine->TryAcquire(reads.vars, reads.count, nullptr, 0)) return false;
+  if (WaitsForItsTurn(known->bytes) || !engine->TryAcquire(reads.vars, reads.count, nullptr, 0)) return false;
   profiler::MemoryScope memory(profiler::NameOf(*attrs));
   FewBlobs<Inferred::kMaxIn> in;
   FewBlobs<Inferred::kMaxOut> out;
@@ -264,6 +265,8 @@ void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* ke
   slot->by_switches = op->reads_switches();
   slot->switches = InferSwitches::OfThread();
   slot->kernel = kernel;
+  slot->bytes = 0;
+  for (const TBlob& b : s.out) slot->bytes += b.Bytes();
   slot->ctx = ctx;
   slot->into = given;
   slot->over = 0;

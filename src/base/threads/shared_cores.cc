@@ -125,14 +125,16 @@ struct Watch {
   // begin of the window, how long threads waited in it, and the time used until then
   std::atomic<int64_t> window{0}, delay{0}, window_own{0};
   std::atomic<int64_t> next{0};  // when to look at the others again
-  // for how long shared cores stay so; when that ended last
-  std::atomic<int64_t> hold{kHold}, left{0};
+  // for how long shared cores stay so, at least until then; when that ended last
+  std::atomic<int64_t> hold{kHold}, held{0}, left{0};
   // the same of a crowd of this process's own threads
   std::atomic<int64_t> crowd_hold{kHold}, crowd_end{0};
   std::atomic<int64_t> seen{0}, seen_own{0};  // when somebody looked last, and the time used until then
+  // of shared cores: begin of the span; how long spans were and what others used in them
+  std::atomic<int64_t> span{0}, beside_passed{0}, beside_used{0};
   std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
-  Others others;
+  Others others, beside;
 
   Watch() {
     quota = UsableProcessors();
@@ -160,7 +162,8 @@ struct Watch {
     if (detail::g_cores_shared.exchange(true)) return;
     const int64_t again = now - left < 2000 * kMillisecond ? std::min(2 * hold, kLongestHold) : kHold;
     hold = again;
-    next = now + again;
+    next = held = now + again;
+    beside_passed = beside_used = 0;
     others.Begin();
   }
 
@@ -177,11 +180,32 @@ struct Watch {
     return true;
   }
 
+  // What others use while this process sleeps takes nothing from it. So the spans in which it
+  // computes count by themselves: true if they come to half a second without others.
+  bool AloneWhileComputing(int64_t now) {
+    int64_t begin = span;
+    if (now - begin < kTurn || !span.compare_exchange_strong(begin, now)) return false;
+    double mine;
+    const double used = beside.End(&mine);
+    const int64_t passed = now - begin;
+    if (passed > kWindow || mine < kBusy) return false;  // it has been away
+    beside_passed += passed;
+    beside_used += static_cast<int64_t>(std::max(0., used) * static_cast<double>(passed));
+    if (beside_passed < kHold) return false;
+    const bool alone = used >= 0 && static_cast<double>(beside_used) <= Free() * static_cast<double>(beside_passed);
+    beside_passed = beside_used = 0;
+    return alone;
+  }
+
   void Look(int64_t now) {
+    if (now >= held && AloneWhileComputing(now)) return Leave(now);
     int64_t due = next;
     if (now < due || others.Since() < kLong) return;
     if (!next.compare_exchange_strong(due, now + kLong)) return;
-    if (others.End() > Free()) return;
+    if (others.End() <= Free()) Leave(now);
+  }
+
+  void Leave(int64_t now) {
     left = now;
     next = 0;
     delay = 0;

@@ -314,6 +314,38 @@ TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
   EXPECT_TRUE(!CoresShared() || BusyProcessors() > 0.1);
 }
 
+/* As where programs take turns. */
+TEST_F(MeasuredCoresTest, NeighboursThatRestWhileWeComputeShareNothing) {
+  std::vector<pid_t> neighbours;
+  for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      for (volatile int turn = 0;; turn = turn + 1) {
+      }
+    }
+    neighbours.push_back(child);
+  }
+  const auto tell = [&neighbours](int signal) {
+    for (pid_t child : neighbours) kill(child, signal);
+  };
+  MeasureCores();
+  const auto end = Clock::now() + std::chrono::seconds(30);
+  while (!CoresShared() && Clock::now() < end) Sum(4);
+  EXPECT_TRUE(CoresShared());
+  const auto later = Clock::now() + std::chrono::seconds(15);
+  while (CoresShared() && Clock::now() < later) {
+    tell(SIGSTOP);
+    for (const auto turn = Clock::now() + std::chrono::milliseconds(200); Clock::now() < turn;) Sum(4);
+    tell(SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  tell(SIGSTOP);
+  EXPECT_TRUE(!CoresShared() || BusyProcessors() > 0.1);
+  tell(SIGKILL);
+  for (pid_t child : neighbours) waitpid(child, nullptr, 0);
+}
+
 TEST_F(MeasuredCoresTest, OwnThreadsThatAreTooManyAreNoticed) {
   std::atomic<bool> ended{false};
   std::vector<std::thread> others;
