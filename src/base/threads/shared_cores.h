@@ -7,8 +7,9 @@
  * library_threads.h), and this decides between them. Each thread that takes part in loops, or that
  * pushes, reads every few milliseconds how long it was ready to run and did not
  * (/proc/thread-self/schedstat). Where that is a fifth of the time and /proc/stat shows that others
- * use the processors, cores are shared, until nobody else was on them for half a second. What
- * others used while the library was loaded counts for the first loop. Where a control group gives
+ * use the processors, cores are shared, until nobody else was on them for half a second, or for as
+ * long of the time in which this process computes. What others used while the library was loaded
+ * counts for the first loop. Where a control group gives
  * fewer processors than OMP_NUM_THREADS they are shared always. Where nobody else uses them, the
  * threads that wait are those of this process: a crowd. So is a busy thread that pushes beside
  * loops on all processors.
