@@ -88,6 +88,16 @@ MXNET_C_DLL int MXKVStoreAskServers(KVStoreHandle handle, int cmd_id, const char
  * element of the value is the part's first. Servers keep large values in parts. */
 MXNET_C_DLL int MXKVStoreGetServerPart(KVStoreHandle handle, int64_t* part, int64_t* begin);
 
+/*
+ * What a file is, told by its first bytes: "onnx", "torch", "safetensors", "params", "symbol",
+ * "folder" and others, or "" for what has no sign, is not there, or is no file. Texts are static.
+ */
+MXNET_C_DLL int MXFileKind(const char* path, const char** kind);
+/* The same of a file's contents, or of its first 512 bytes: then a zip archive is "zip". */
+MXNET_C_DLL int MXFileKindOfBytes(const void* bytes, size_t size, const char** kind);
+/* A kind in words, and what a program in Python and one in C or C++ does with such a file. */
+MXNET_C_DLL int MXFileKindWords(const char* kind, const char** what, const char** in_python, const char** in_c);
+
 #ifdef __cplusplus
 }
 #endif

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "mxnet/c_api.h"
+#include "mxnet/c_api_process.h"
 #include "mxnet/c_predict_api.h"
 #include "mxnet/predictor_onnx.hpp"
 #include "mxnet/predictor_tensor.hpp"
@@ -163,6 +164,13 @@ class Predictor {
   }
 
   static std::string ReadFile(const std::string& path) {
+    const char *kind = "", *what = "", *in_python = "", *instead = "";
+    Check(MXFileKind(path.c_str(), &kind));
+    const std::string found = kind;
+    if (!found.empty() && found != "symbol" && found != "json" && found != "text") {
+      Check(MXFileKindWords(kind, &what, &in_python, &instead));
+      throw std::runtime_error("[Predictor] " + path + " is " + what + ": " + instead + "; accepted here: networks (-symbol.json)");
+    }
     std::ifstream file(path, std::ios::binary);
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     if (!file && !file.eof()) throw std::runtime_error("[Predictor] cannot read " + path);

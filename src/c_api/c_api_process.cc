@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/device/device_query.h"
+#include "base/file_kinds.h"
 #include "c_api/c_api_common.h"
 #include "executor/passes/core/passes.h"
 #include "graph/constraints.h"
@@ -105,5 +106,30 @@ int MXInitPSEnv(uint32_t num_vars, const char** keys, const char** vals) {
   for (uint32_t i = 0; i < num_vars; ++i)
     MXNET_CHECK_KIND(setenv(keys[i], vals[i], 1) == 0, Value)
         << "[kvstore] the variable '" << keys[i] << "' cannot be set: " << std::strerror(errno);
+  API_END();
+}
+
+int MXFileKind(const char* path, const char** kind) {
+  API_BEGIN(kind);
+  const FileKind* found = KindOfFile(Text(path, "the file's name"));
+  *kind = found ? found->name : "";
+  API_END();
+}
+
+int MXFileKindOfBytes(const void* bytes, size_t size, const char** kind) {
+  API_BEGIN(kind);
+  Need(static_cast<int64_t>(size), static_cast<const char*>(bytes), "bytes of a file");
+  const FileKind* found = KindOfBytes(size ? bytes : "", size);
+  *kind = found ? found->name : "";
+  API_END();
+}
+
+int MXFileKindWords(const char* kind, const char** what, const char** in_python, const char** in_c) {
+  API_BEGIN(what, in_python, in_c);
+  const FileKind* found = KindOfName(Text(kind, "the kind"));
+  MXNET_CHECK_KIND(found, Value) << "[file kind] " << kind << "; accepted: what MXFileKind gives";
+  *what = found->what;
+  *in_python = found->in_python;
+  *in_c = found->in_c ? found->in_c : found->in_python;
   API_END();
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/file_kinds.h"
 #include "base/new_file.h"
 #include "graph/rewrite.h"
 #include "mxnet/numpy_shapes.h"
@@ -351,7 +352,8 @@ int MXSymbolCreateFromJSON(const char* json, SymbolHandle* out) {
 
 int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
   API_BEGIN(out);
-  std::ifstream file(LocalPath(Text(fname, "the file's name")), std::ios::binary);
+  RefuseKind(KindOfFile(Text(fname, "the file's name")), " symbol json text ", "symbol file", fname, "networks (-symbol.json)");
+  std::ifstream file(LocalPath(fname), std::ios::binary);
   MXNET_CHECK_KIND(file.good(), IO) << "[symbol file] cannot open " << fname << ": " << std::strerror(errno);
   std::ostringstream text;
   text << file.rdbuf();

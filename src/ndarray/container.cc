@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file_kinds.h"
 #include "base/new_file.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/container_reader.h"
@@ -116,9 +117,12 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   file.Commit();
 }
 
+constexpr char kAccepted[] = "files of mx.nd.save, net.save_parameters and export (.params)";
+
 static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray* known = nullptr) {
   Reader& r = reader;
   const uint64_t magic = r.Read<uint64_t>("list magic");
+  if (magic != kListMagic) RefuseKind(KindOfBytes(r.data(), r.size()), " params text ", "load", "what was given", kAccepted);
   if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
   r.Read<uint64_t>("reserved word");
   const uint64_t count = r.Read<uint64_t>("array count");
@@ -145,12 +149,14 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
 }
 
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+  RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
   const auto file = std::make_shared<FileMap>(LocalPath(path), "load");
   ReadList(Reader(file), arrays, names);
   file->Forget();
 }
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
+  RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
   std::error_code no_file;
   const uintmax_t size = std::filesystem::file_size(LocalPath(path), no_file);  // a directory has no size either
   if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());

@@ -47,6 +47,7 @@ class Reader {
   }
   size_t at() const { return at_; }
   size_t size() const { return size_; }
+  const char* data() const { return data_; }
   size_t left() const { return size_ - at_; }
 
  private:

@@ -1,6 +1,9 @@
 // The wire format of onnx.proto, message by message. Field numbers are the standard's.
 #include "onnx/reader.h"
 
+#include <filesystem>
+
+#include "base/file_kinds.h"
 #include "onnx/wire.h"
 
 namespace mxnet {
@@ -10,6 +13,13 @@ namespace {
 using Reader = WireMessage;
 
 constexpr int kMostDepth = 100;  // of graphs within graphs
+
+/* Throws for what is known to be something else. Asked when reading failed: models may begin as
+ * other files do, since protobuf leaves the order of fields to writers. */
+void RefuseOther(const char* bytes, size_t size, const std::string& path) {
+  const FileKind* kind = path.empty() ? KindOfBytes(bytes, size) : KindOfFile(path);
+  RefuseKind(kind, " onnx ", "onnx", path.empty() ? "what was given" : path, "ONNX models");
+}
 
 class WireReader {
  public:
@@ -36,6 +46,7 @@ class WireReader {
           break;
         default: r.skip();
       }
+    if (!has_graph) RefuseOther(source_->data, source_->size, m->path);
     MXNET_CHECK_KIND(has_graph, IO) << "[onnx] no graph in it; is this an ONNX model?";
   }
 
@@ -235,6 +246,7 @@ void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* function
   try {
     WireReader(source).ReadModel(Reader(source->data, source->size), model, functions);
   } catch (const protozero::exception& e) {
+    RefuseOther(source->data, source->size, model->path);
     MXNET_THROW(IO) << "[onnx] " << (model->path.empty() ? "the bytes are" : model->path + " is") << " damaged, cut off, or no ONNX model ("
                     << e.what() << ")";
   }
@@ -254,6 +266,8 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
 }
 
 std::shared_ptr<const Model> ReadModel(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) RefuseOther(nullptr, 0, path);
   Source source;
   source.map = std::make_shared<FileMap>(path, "onnx");
   source.data = source.map->data();

@@ -6,12 +6,16 @@
 3. the elements of the arrays, without a hole
 """
 import json
+from collections import Counter
+
+import numpy as np
 
 from .. import _dtypes
 from .._binding import NDArrayBase
 from ..base import MXNetError, error_class
 from . import kinds
 from .mapped import Bytes, array_over, check_shape
+from .other_dtypes import BITS, OtherTensor, is_small_float, item_bytes, small_floats, warn_of_small_floats
 from .shards import is_index, load_shards
 from .torch_writing import bytes_of
 from .whole_files import NewFile
@@ -20,6 +24,8 @@ __all__ = ["load_safetensors", "read_header", "save_safetensors"]
 
 DTYPES = {"BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16", "BF16": "bfloat16",
           "U32": "uint32", "I32": "int32", "F32": "float32", "U64": "uint64", "I64": "int64", "F64": "float64"}
+_OTHER = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz",
+          "F8_E8M0": "float8_e8m0fnu", "C64": "complex64", "F4": "float4_e2m1fn", "F6_E2M3": "float6_e2m3fn", "F6_E3M2": "float6_e3m2fn"}
 _NAMES = {ours: theirs for theirs, ours in DTYPES.items()}
 LONGEST_HEADER = 100_000_000    # bytes, as the format's own library has it
 _PIECE = 64 << 20               # bytes that are written at once
@@ -76,14 +82,16 @@ def _checked(header, room, begin):
         if not isinstance(shape, list) or not isinstance(places, list) or len(places) != 2 \
                 or not all(type(n) is int and n >= 0 for n in places):     # pylint: disable=unidiomatic-typecheck
             raise ValueError(f"array {name!r:.200}: shape and data_offsets are no lists of whole numbers from 0")
-        if dtype not in DTYPES if isinstance(dtype, str) else True:
+        known = {**DTYPES, **_OTHER}.get(dtype) if isinstance(dtype, str) else None
+        if known is None:
             raise ValueError(f"array {name!r:.200} has dtype {dtype if isinstance(dtype, str) else type(dtype).__name__!r:.40}, of which "
                              f"there are no arrays; accepted: {', '.join(DTYPES)}. Convert it where it was made")
-        size = check_shape(tuple(shape), f"array {name!r:.200}") * _dtypes.ITEM_BYTES[_dtypes.number(DTYPES[dtype])]
+        count = check_shape(tuple(shape), f"array {name!r:.200}")
+        size = (count * BITS[known] + 7) // 8 if dtype in _OTHER else count * item_bytes(known)
         if places[1] - places[0] != size:
             raise ValueError(f"array {name!r:.200} of shape {tuple(shape)} and dtype {dtype} takes {size} bytes; the header gives it bytes "
                              f"{places[0]} to {places[1]}")
-        found[name] = (DTYPES[dtype], tuple(shape), *places)
+        found[name] = (known, tuple(shape), *places)
     at = 0
     for name, (_, _, first, last) in sorted(found.items(), key=lambda item: item[1][2:]):
         if first != at:
@@ -110,8 +118,17 @@ def load_safetensors(source, function, numpy, ctx, mapped=True):
     if is_index(source):
         return load_shards(source, function, lambda path: load_safetensors(path, function, numpy, ctx, mapped))
     content, _, places = open_safetensors(source, function, mapped)
-    return {name: array_over(content.data[first:last], shape, dtype, numpy, ctx)
+    warn_of_small_floats(function, content.name, Counter(dtype for dtype, *_ in places.values() if is_small_float(dtype)))
+    return {name: _array(content.data[first:last], shape, dtype, numpy, ctx, f"{function}: {name!r:.200}")
             for name, (dtype, shape, first, last) in places.items()}
+
+
+def _array(values, shape, dtype, numpy, ctx, name):
+    if dtype in _dtypes.NAMES:
+        return array_over(values, shape, dtype, numpy, ctx)
+    if not is_small_float(dtype):
+        return OtherTensor(name, shape, dtype, values.copy)
+    return array_over(small_floats(values, dtype).view(np.uint8), shape, "float32", numpy, ctx)
 
 
 # ---- writing ----

@@ -14,6 +14,7 @@ from .. import _dtypes
 from ..base import MXNetError
 from . import kinds
 from .mapped import Bytes, array_over, copied_array, is_shared
+from .other_dtypes import OtherTensor, is_small_float, item_bytes, small_floats, warn_of_small_floats
 from .plain_pickle import Forbidden, PickleReader, Refused, brief
 from .shards import is_index, load_shards
 from .torch_names import Storage, Table, give_attributes, storage_type
@@ -34,14 +35,13 @@ def load_torch(source, function, numpy, ctx, mapped=True):
     if isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
         kinds.refuse_other(function, source, ("torch", "torch_legacy", "zip"), "files that torch.save wrote")
     content = Bytes(source, function, mapped)
-    head = content.data[:kinds.HEAD].tobytes()
-    kind = kinds.kind_of(head, len(content.data))
+    kind = kinds.kind_of(content.data[:kinds.HEAD].tobytes())
     reader = _Reader(content, numpy, ctx)
-    if kind == "zip":
+    if content.data[:2].tobytes() == b"PK":     # a zip archive, of whatever kind
         return reader.read_zip()
     if kind == "torch_legacy":
         return reader.read_legacy()
-    what = kinds.WORDS[kind][0] if kind else "no file of torch.save"
+    what = kinds.words(kind)[0] if kind else "no file of torch.save"
     raise content.error(f"it is {what}; accepted: files that torch.save wrote")
 
 
@@ -52,6 +52,7 @@ class _Reader:
         self._content, self._numpy, self._ctx = content, numpy, ctx
         self._room = _ROOM + _UNFOLDS * len(content.data)
         self._storages, self._copies = {}, {}
+        self._small = {}        # dtype of 8 bits: tensors that have become float32
 
     # ---- values ----
 
@@ -63,9 +64,10 @@ class _Reader:
 
     def _array(self, tensor):
         count = tensor.check()
-        storage, number = tensor.storage, _dtypes.number(tensor.dtype)
-        width = _dtypes.ITEM_BYTES[number]
+        storage, width = tensor.storage, item_bytes(tensor.dtype)
         values = storage.values[tensor.offset * width:]
+        if tensor.dtype not in _dtypes.NAMES:
+            return self._other(tensor, values, count)
         if tensor.is_contiguous():
             values = values[:count * width]
             if not is_shared(values, tensor.dtype, self._ctx):
@@ -77,6 +79,23 @@ class _Reader:
             last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.strides)) + 1
             self._copies[key] = copied_array(values[:last * width], tensor.strides, tensor.shape, tensor.dtype, self._numpy, self._ctx)
         return self._copies[key]
+
+    def _other(self, tensor, values, count):
+        """What a tensor becomes whose dtype no array has."""
+        def read():
+            width = item_bytes(tensor.dtype)
+            elements = values[:len(values) // width * width].view(f"V{width}")
+            strides = [stride * width for stride in tensor.strides]
+            return np.array(np.lib.stride_tricks.as_strided(elements, tensor.shape, strides, writeable=False), order="C")
+        if not is_small_float(tensor.dtype):
+            return OtherTensor(self._content.function, tensor.shape, tensor.dtype, read)
+        self._use(4 * count)
+        self._small[tensor.dtype] = self._small.get(tensor.dtype, 0) + 1
+        found = small_floats(read().view(np.uint8), tensor.dtype) if count else np.zeros(0, np.float32)
+        return array_over(found.reshape(-1).view(np.uint8), tensor.shape, "float32", self._numpy, self._ctx)
+
+    def _warn(self):
+        warn_of_small_floats(self._content.function, self._content.name, self._small)
 
     def _run(self, data, at, make, persistent):
         """(value, end) of the pickle at a byte of `data`."""
@@ -123,7 +142,9 @@ class _Reader:
                     raise ValueError(f"storage {key!r} is to hold {count} elements of {width} bytes, {len(values)} bytes are there")
                 self._storages[key] = Storage(key, dtype, values[:count * width])
                 return self._storages[key]
-            return self._run(memoryview(archive.entry("data.pkl")), 0, self._array, persistent)[0]
+            found = self._run(memoryview(archive.entry("data.pkl")), 0, self._array, persistent)[0]
+        self._warn()
+        return found
 
     # ---- the form before 1.6 ----
 
@@ -155,7 +176,9 @@ class _Reader:
             if key not in self._storages:
                 raise ValueError(f"storage {key!r} is not in the file")
             return self._part(self._storages[key], width, rest[0] if rest else None)
-        return self._run(data, begin, self._array, persistent)[0]
+        found = self._run(data, begin, self._array, persistent)[0]
+        self._warn()
+        return found
 
     @staticmethod
     def _part(storage, width, view):
@@ -219,9 +242,9 @@ class _Archive:
         with zipfile.ZipFile(_Window(self._content.data)) as archive:
             infos = archive.infolist()
         pickles = [info.filename for info in infos if info.filename.rpartition("/")[2] == "data.pkl"]
-        kind = kinds._of_zip([info.filename for info in infos])
+        kind = kinds.kind_of(self._content.data)
         if kind != "torch":
-            what, instead = kinds.WORDS[kind]
+            what, instead = kinds.words(kind)
             raise self._content.error(f"it is {what}: {instead}; accepted here: files that torch.save wrote")
         if len(pickles) != 1:
             raise self._content.error(f"it has {len(pickles)} entries data.pkl; accepted: one")

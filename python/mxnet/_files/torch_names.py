@@ -3,6 +3,7 @@
 from .. import _dtypes
 from .mapped import check_shape
 from .numpy_names import array_from_buffer, as_bytes, empty_array, encoded, give_state, numpy_dtype, numpy_number
+from .other_dtypes import BITS, is_known, item_bytes
 from .plain_pickle import Known, brief
 
 __all__ = ["Rebuilt", "Storage", "Table", "give_attributes", "storage_type"]
@@ -12,9 +13,8 @@ DTYPES = {"float64": "float64", "double": "float64", "float32": "float32", "floa
           "bfloat16": "bfloat16", "int64": "int64", "long": "int64", "int32": "int32", "int": "int32", "int16": "int16", "short": "int16",
           "int8": "int8", "uint8": "uint8", "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "bool": "bool"}
 # Those that there are none of.
-OTHER_DTYPES = ("complex32", "complex64", "complex128", "chalf", "cfloat", "cdouble", "quint8", "qint8", "qint32", "quint4x2",
-                "quint2x4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu",
-                "float4_e2m1fn_x2", "bits8", "bits16")
+_OTHER_NAMES = {"chalf": "complex32", "cfloat": "complex64", "cdouble": "complex128"}
+OTHER_DTYPES = {name: _OTHER_NAMES.get(name, name) for name in (*BITS, *_OTHER_NAMES)}
 _STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32",
              "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "Untyped": "uint8",
              "ComplexDouble": "complex128", "ComplexFloat": "complex64", "QUInt8": "quint8", "QInt8": "qint8", "QInt32": "qint32",
@@ -25,10 +25,10 @@ _TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.
 
 def storage_type(kind):
     """(dtype, bytes of an element) of what the table has for a type of storages; ValueError for
-    anything else. A dtype that there are no arrays of has elements of one byte here."""
+    anything else."""
     if not isinstance(kind, tuple) or len(kind) != 2 or not isinstance(kind[0], str) or _STORAGES.get(kind[0]) is not kind[1]:
         raise ValueError("a storage without type")
-    return kind[1], _dtypes.ITEM_BYTES[_dtypes.number(kind[1])] if kind[1] in _dtypes.NAMES else 1
+    return kind[1], item_bytes(kind[1])
 
 
 class Storage:
@@ -56,7 +56,7 @@ class Rebuilt:
         for number in (self.offset, *self.strides):
             if type(number) is not int or not 0 <= number < 2 ** 62:     # pylint: disable=unidiomatic-typecheck
                 raise ValueError(f"a tensor with offset or stride {brief(number)}; accepted: whole numbers from 0")
-        there = len(self.storage.values) // _dtypes.ITEM_BYTES[_dtypes.number(self.dtype)]
+        there = len(self.storage.values) // item_bytes(self.dtype)
         last = self.offset + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
         if count and last >= there or self.offset > there:
             raise ValueError(f"a tensor of shape {self.shape}, strides {self.strides} and offset {self.offset} in storage "
@@ -130,7 +130,7 @@ class Table:
         for name in (*_TENSORS, "builtins.int", "builtins.float", "numpy.ndarray"):
             self._known.setdefault(name, Known(name, value=name))
         for name in (*DTYPES, *OTHER_DTYPES, *_LAYOUTS):
-            self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name, name))
+            self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name) or OTHER_DTYPES.get(name, name))
         for name, dtype in _STORAGES.items():
             for home in ("torch", "torch.cuda", "torch.storage"):
                 full = f"{home}.{name}Storage"
@@ -189,7 +189,7 @@ class Table:
         if metadata:
             raise ValueError(f"a tensor whose values are to be changed ({', '.join(map(brief, list(metadata)[:3]))}); save a clone() of it")
         dtype = storage.dtype if dtype is None else dtype.value if isinstance(dtype, Known) else dtype
-        if dtype not in _dtypes.NAMES:
+        if not is_known(dtype):
             raise ValueError(f"a tensor of dtype {brief(dtype)}, of which there are no arrays; accepted: {', '.join(_dtypes.NAMES)}; "
                              "convert it where PyTorch runs: tensor.float()")
         if not isinstance(shape, tuple) or not isinstance(strides, tuple):

@@ -3,6 +3,7 @@ import re
 
 from .. import ndarray as nd
 from .._binding import NDArrayBase
+from .._files.other_dtypes import OtherTensor
 from ..base import MXNetError, error_class
 from ..gluon import nn
 from ._torch_names import names_of
@@ -38,7 +39,7 @@ def weights_among(values, what, depth=0):
         if _is_weights(values.get(key)):
             return weights_among(values[key], what, depth + 1)
     if not values or _is_weights(values):
-        return {name: array for name, array in values.items() if isinstance(array, NDArrayBase) and isinstance(name, str)}
+        return {name: array for name, array in values.items() if isinstance(array, (NDArrayBase, OtherTensor)) and isinstance(name, str)}
     found = [key for key, value in values.items() if _is_weights(value)]
     if len(found) == 1:
         return weights_among(values[found[0]], what, _DEEPEST)
@@ -221,6 +222,10 @@ def assign(block, weights, what, mapping, strict, ctx):
         raise _error(f"{what}: none of its {len(weights)} names is one of the {type(block).__name__}'s "
                      f"({', '.join(list(weights)[:3])}, ...; {', '.join(list(params)[:3])}, ...); accepted: names that "
                      "mx.contrib.torch.names(block) gives, or a mapping")
+    for ours, theirs in pairs.items():
+        if isinstance(weights[theirs], OtherTensor):
+            raise _error(f"{theirs!r}, which is to become {ours!r}, is {weights[theirs]!r:.200}; accepted: arrays. "
+                         "Take it out of what mx.contrib.torch.load(path) gives, or put an array in its place")
     for ours, theirs in pairs.items():
         params[ours]._load_init(weights[theirs], ctx, cast_dtype=True)
     for name, param in params.items():

@@ -34,8 +34,10 @@ def load(file, ctx=None, array_type=None, mmap=True):
     Returns
     -------
     dict of str to NDArray
-        In the order in which they are in the file. All dtypes of arrays are read, bfloat16 too;
-        those of 8 and fewer bits with exponents (``F8_E4M3``) and complex ones are refused.
+        In the order in which they are in the file. All dtypes of arrays are read, bfloat16 too.
+        Floats of 8 bits (``F8_E4M3``) are given as float32, with a warning. For a complex tensor,
+        and for floats of 4 and 6 bits, an object stands that has ``shape`` and ``dtype``, and
+        ``numpy()`` for complex numbers; all else that is asked of it is an error that says so.
 
     Raises
     ------

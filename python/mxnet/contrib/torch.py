@@ -59,7 +59,10 @@ def load(file, ctx=None, array_type=None, mmap=True):
         dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple,
         a dtype, a device and a path are texts, a number of NumPy is one of Python, a namespace
         (``argparse``) is a dictionary. Arrays of NumPy are what they were. Views become arrays of
-        their own, unless their elements lie side by side.
+        their own, unless their elements lie side by side. Floats of 8 bits are given as float32,
+        with a warning. For a complex tensor, and other dtypes that no array has, an object stands
+        that has ``shape`` and ``dtype``, and ``numpy()`` for complex numbers; all else that is
+        asked of it is an error that says so.
 
     Raises
     ------

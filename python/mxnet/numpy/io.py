@@ -144,7 +144,7 @@ def load(file, mmap_mode=None, allow_pickle=False, fix_imports=True, encoding="A
     (2, 2)
     """
     del mmap_mode, allow_pickle, fix_imports, encoding, max_header_size
-    if isinstance(file, (str, bytes, os.PathLike)) and os.path.isfile(file):
+    if isinstance(file, (str, bytes, os.PathLike)) and os.path.exists(file):
         kinds.refuse_other("load", file, ("npy", "npz"), ".npy and .npz files", ValueError)
     found = onp.load(file, allow_pickle=False)
     if isinstance(found, onp.ndarray):

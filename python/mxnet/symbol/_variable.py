@@ -89,7 +89,7 @@ def load(fname):
     if not isinstance(fname, str):
         raise TypeError(f"[load] {fname!r}; fname need to be string")
     path = local_path(fname)
-    if os.path.isfile(path):
+    if os.path.exists(path):
         kinds.refuse_other("load", path, ("symbol", "json", "empty", "text"), "files of Symbol.save and export (-symbol.json)", ValueError)
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateFromFile(c_str(fname), ctypes.byref(handle)))

@@ -191,6 +191,42 @@ TEST(Predictor, ErrorsOfOnnxModels) {
   EXPECT_NE(MessageOf([&] { odd(Tensor({1, 3})); }).find("accepted: floats but bfloat16"), std::string::npos);
 }
 
+/* What `contents` is, given as a model, as a network and as parameters. */
+void ExpectRefusal(const std::string& contents, const std::string& words) {
+  const std::string path = testing::TempDir() + "other", symbol = testing::TempDir() + "other-symbol.json";
+  std::ofstream(path, std::ios::binary) << contents;
+  std::ofstream(symbol) << Dense().json;
+  for (const std::string& message : {MessageOf([&] { Predictor predict(path); }), MessageOf([&] { Predictor(path, path); }), MessageOf([&] {
+                                       Predictor(symbol, path)(Tensor({1, 3}));
+                                     })})
+    EXPECT_NE(message.find("other is " + words), std::string::npos) << message;
+}
+
+TEST(Predictor, FilesOfOtherPrograms) {
+  const std::string zeros(300, '\0'), entry("PK\x01\x02" + zeros.substr(0, 24) + std::string("\x08\0\0\0\0\0", 6) + zeros.substr(0, 12));
+  const auto archive = [&](const std::string& name) {  // of eight letters
+    const std::string list = entry + name;
+    return "PK\x03\x04" + list + "PK\x05\x06" + zeros.substr(0, 8) + static_cast<char>(list.size()) + zeros.substr(0, 3) + '\x04' +
+           zeros.substr(0, 5);
+  };
+  ExpectRefusal(archive("data.pkl"), "a PyTorch file (.pt, .pth or .bin): it has weights and no network: export the model to ONNX");
+  ExpectRefusal(archive("code/a.p"), "a zip archive: unpack it first");
+  ExpectRefusal(std::string("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15) + zeros, "a PyTorch file of the form before version 1.6");
+  ExpectRefusal(std::string("\x08\0\0\0\0\0\0\0{}      ", 16), "a safetensors file: it has weights and no network");
+  ExpectRefusal(std::string("\x1c\0\0\0TFL3", 8) + zeros, "a TensorFlow Lite model: convert it to ONNX where TensorFlow runs");
+  ExpectRefusal("\x89HDF\r\n\x1a\n" + zeros, "an HDF5 file (.h5), as Keras writes: convert it");
+  ExpectRefusal(std::string("\x0a\x10\x0a\x01x\x12\x0bPlaceholder\x22\0", 20), "a graph of TensorFlow (.pb): convert it");
+  ExpectRefusal("\x1f\x8b" + zeros, "compressed by gzip (a .gz or .tar.gz): unpack it first");
+  EXPECT_NE(MessageOf([] { Predictor predict(testing::TempDir()); }).find("is a folder: give the path of a file in it"), std::string::npos);
+  EXPECT_NE(MessageOf([] { Predictor(testing::TempDir(), ""); }).find("is a folder: give"), std::string::npos);
+  const std::string path = testing::TempDir() + "whole.params";
+  std::ofstream(path, std::ios::binary) << Dense().params;
+  EXPECT_NE(MessageOf([&] { Predictor predict(path); }).find("open it together with its network: Predictor(\"NAME-symbol.json\", path)"),
+            std::string::npos);
+  std::ofstream(path, std::ios::binary | std::ios::trunc).close();
+  EXPECT_NE(MessageOf([&] { Predictor predict(path); }).find("is an empty file: whatever wrote it was interrupted"), std::string::npos);
+}
+
 TEST(Predictor, ErrorsAreExceptions) {
   const Files files = Dense();
   EXPECT_EQ(MessageOf([] { Predictor("/no/such.json", "/no/such.params"); }), "[Predictor] cannot read /no/such.json");

@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import pickle
+import re
 import struct
 import tarfile
 import zipfile
@@ -69,6 +70,9 @@ FILES = {
     "json": (b' {"model_type": "bert"}', "a JSON text"),
     "shards": (b' {"metadata": {}, "weight_map": {}}', r"an index of several files of weights: .*load_into\(block, path\)"),
     "symbol": (None, r"an MXNet network \(-symbol.json\): mx.sym.load\(path\)"),
+    "graph_def": (b"\x0a\x10\x0a\x01x\x12\x0bPlaceholder\x22\0", r"a graph of TensorFlow \(.pb\): .*tf2onnx"),
+    "folder": (None, "a folder: give the path of a file in it"),
+    "saved_model": (None, "a SavedModel of TensorFlow: .*tf2onnx"),
     "text": (b"epoch 3\nloss 0.5\n", "a text"),
     "params": (None, r"a file of MXNet arrays \(.params\): mx.nd.load\(path\)"),
     "npy": (None, r"a NumPy array \(.npy\): mx.nd.load\(path\)"),
@@ -87,6 +91,9 @@ def _files(tmp_path_factory):
     with open(folder / "npy", "wb") as npy, open(folder / "npz", "wb") as npz:
         np.save(npy, np.ones(2))
         np.savez(npz, w=np.ones(2))
+    (folder / "folder").mkdir()
+    (folder / "saved_model").mkdir()
+    (folder / "saved_model" / "saved_model.pb").write_bytes(b"\x08\x01\x12\x04\x0a\0\x12\0")
     return folder
 
 
@@ -102,6 +109,7 @@ def trainer():
 
 # reader: (call, kinds that it takes or whose errors were there before, class of the error)
 _ARRAYS = ("params", "npy", "npz")
+_FOLDERS = ("folder", "saved_model")      # names of files may begin as a folder's does
 READERS = {
     "mx.nd.load": (mx.nd.load, _ARRAYS, OSError), "mx.npx.load": (mx.npx.load, _ARRAYS, OSError),
     "mx.np.load": (mx.np.load, ("npy", "npz"), ValueError),
@@ -109,9 +117,9 @@ READERS = {
     "ParameterDict.load": (lambda path: block().collect_params().load(path), _ARRAYS, OSError),
     "imports": (lambda path: gluon.SymbolBlock.imports(path, ["data"]), ("symbol", "json", "empty", "text"), ValueError),
     "mx.sym.load": (mx.sym.load, ("symbol", "json", "empty", "text"), ValueError),
-    "Module.load": (lambda path: mx.mod.Module.load(path, 0), (), FileNotFoundError),
-    "load_checkpoint": (lambda path: mx.model.load_checkpoint(path, 0), (), FileNotFoundError),
-    "Block.load": (lambda path: block().load(path), (), FileNotFoundError),
+    "Module.load": (lambda path: mx.mod.Module.load(path, 0), _FOLDERS, FileNotFoundError),
+    "load_checkpoint": (lambda path: mx.model.load_checkpoint(path, 0), _FOLDERS, FileNotFoundError),
+    "Block.load": (lambda path: block().load(path), _FOLDERS, FileNotFoundError),
     "load_states": (lambda path: trainer().load_states(path), ("pickle", "empty", "text"), ValueError),
     "torch.load": (torch.load, ("torch", "torch_legacy", "shards"), OSError),
     "safetensors.load": (safetensors.load, ("safetensors", "shards"), OSError),
@@ -121,7 +129,9 @@ READERS = {
 
 
 def test_each_kind_is_told(files):
-    assert FILES.keys() == kinds.WORDS.keys()
+    rows = (Path(__file__).resolve().parents[3] / "src/base/file_kinds.cc").read_text()
+    assert FILES.keys() == set(re.findall(r'^    \{"(\w+)"', rows, re.M))
+    assert kinds.kind_of_file(files / "saved_model" / "saved_model.pb") == "saved_model"
     assert {kind: kinds.kind_of_file(files / kind) for kind in FILES} == {kind: kind for kind in FILES}
 
 
