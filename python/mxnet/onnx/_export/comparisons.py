@@ -163,3 +163,27 @@ def _(c):
 @converts("_npi_where_scalar2")
 def _(c):
     return c.op("Where", _truth(c, 0), _scalar(c, "x"), _scalar(c, "y"))
+
+
+@converts("all_finite")
+def _(c):
+    """1 where nothing is infinite or no number."""
+    if not c.params["init_output"]:
+        raise c.unsupported("init_output=False", "True")
+    zero = c.op("Mul", c[0], c.const(0))
+    bad = c.cast(c.op("IsNaN", zero), np.float32)
+    worst = c.reduce("Max", c.op("Reshape", bad, c.ints(-1)), [0], True)
+    return c.cast_from(c.op("Sub", c.const(1, np.float32), worst), np.float32, c.out_dtype())
+
+
+@converts("_contrib_allclose")
+def _(c):
+    """1 if all elements are as near as the tolerances say, or both no numbers or equal."""
+    params = c.params
+    room = c.op("Add", c.op("Mul", c.op("Abs", c[1]), c.const(params["rtol"])), c.const(params["atol"]))
+    far = c.op("Abs", c.op("Sub", c[0], c[1]))
+    near = c.op("Or", c.op("LessOrEqual", far, room), c.op("Equal", c[0], c[1]))
+    if params["equal_nan"]:
+        near = c.op("Or", near, c.op("And", c.op("IsNaN", c[0]), c.op("IsNaN", c[1])))
+    flat = c.op("Reshape", c.cast(near, np.float32), c.ints(-1))
+    return c.cast(c.reduce("Min", flat, [0], False), np.uint8)

@@ -4,6 +4,7 @@ import math
 import numpy as np
 
 from .conversion import is_float
+from .shapes import is_static
 from .table import converts
 
 __all__ = []
@@ -85,7 +86,7 @@ for _name in _COMPOSED:
     _register(lambda c, name=_name: _composed(c, name), _name, *_others)
 
 
-@converts("round")
+@converts("round", "_contrib_round_ste")
 def _(c):
     return _rounded(c, c[0]) if c.is_float() else c.op("Identity", c[0])
 
@@ -271,3 +272,49 @@ def _(c):
     a, b = ([c.op("Gather", c[i], c.ints(*((n + k) % 3 for n in range(3))), axis=-1)
              for k in (1, 2)] for i in (0, 1))
     return c.op("Sub", c.op("Mul", a[0], b[1]), c.op("Mul", a[1], b[0]))
+
+
+@converts("_silu")
+def _(c):
+    """What :func:`mx.onnx.load` makes of x times its sigmoid."""
+    beta = c.params["beta"]
+    x = c[0] if beta == 1 else c.op("Mul", c[0], c.const(beta))
+    return c.op("Mul", c[0], c.op("Sigmoid", x))
+
+
+@converts("_hard_swish")
+def _(c):
+    gate = c.op("HardSigmoid", c[0], alpha=c.params["alpha"], beta=c.params["beta"])
+    return c.op("Mul", c[0], gate)
+
+
+@converts("_contrib_sign_ste")
+def _(c):
+    return c.op("Sign", c[0])
+
+
+@converts("_npi_ediff1d")
+def _(c):
+    """Differences of neighbours, with what is put around them."""
+    params = c.params
+    if params["to_begin_arr_given"] or params["to_end_arr_given"]:
+        raise c.unsupported("arrays around the differences", "numbers")
+    flat = c.op("Reshape", c[0], c.ints(-1))
+    parts = [c.op("Sub", c.slice(flat, 0, 1, np.iinfo(np.int64).max), c.slice(flat, 0, 0, -1))]
+    if params["to_begin_scalar"] is not None:
+        parts.insert(0, c.const([params["to_begin_scalar"]]))
+    if params["to_end_scalar"] is not None:
+        parts.append(c.const([params["to_end_scalar"]]))
+    return parts[0] if len(parts) == 1 else c.op("Concat", *parts, axis=0)
+
+
+@converts("_npi_polyval")
+def _(c):
+    """Coefficients, the highest first, times powers of x."""
+    if not is_static(c.dims()[0]):
+        raise c.unsupported("a free number of coefficients", "a fixed one")
+    made = None
+    for i in range(c.shape()[0]):
+        term = c.op("Gather", c[0], c.const(i, np.int64), axis=0)
+        made = term if made is None else c.op("Add", c.op("Mul", made, c[1]), term)
+    return c.expand(made, c.out_dims())

@@ -290,3 +290,40 @@ def _(c):
     if c.params["use_sequence_length"]:
         return c.op("ReverseSequence", c[0], _whole(c, 1), time_axis=0, batch_axis=1)
     return c.op("Slice", c[0], c.ints(_NUMBERS.max), c.ints(_NUMBERS.min), c.ints(0), c.ints(-1))
+
+
+# ---- indices of several dimensions as one number
+
+def _strides(c):
+    """How far apart neighbours of each dimension are; the first size is not needed."""
+    shape = list(c.params["shape"])
+    return [int(np.prod(shape[i + 1:])) for i in range(len(shape))]
+
+
+def _column(c, strides):
+    return c.const(np.array(strides).reshape(-1, *[1] * (len(c.out_dims()) - 1)), np.int64)
+
+
+@converts("_ravel_multi_index")
+def _(c):
+    steps = np.array(_strides(c)).reshape(-1, *[1] * (c.ndim() - 1))
+    parts = c.op("Mul", c.input_as(0, np.int64), c.const(steps, np.int64))
+    return c.cast_from(c.reduce("Sum", parts, [0], False), np.int64, c.out_dtype())
+
+
+@converts("_unravel_index")
+def _(c):
+    """What is left of the number when larger strides are taken off."""
+    strides = _strides(c)
+    rest = c.unsqueeze(c.input_as(0, np.int64), 0)
+    if len(strides) > 1:
+        wraps = [np.iinfo(np.int64).max, *strides[:-1]]
+        rest = c.op("Mod", rest, _column(c, wraps))
+    return c.cast_from(c.op("Div", rest, _column(c, strides)), np.int64, c.out_dtype())
+
+
+@converts("_onehot_encode")
+def _(c):
+    depth = c.shape(1)[1]
+    index = c.input_as(0, np.int64)
+    return c.op("OneHot", index, c.ints(depth), c.const([0, 1], c.out_dtype()), axis=-1)

@@ -50,7 +50,7 @@ def _(c):
     return x if alpha == 1 else c.op("Mul", x, c.const(alpha))
 
 
-@converts("_linalg_det")
+@converts("_linalg_det", "_npi_det")
 def _(c):
     return c.op("Det", c[0])
 
