@@ -18,9 +18,8 @@ namespace {
 // cores of other machines, want the rest.
 constexpr int64_t kPart = 10;
 constexpr int64_t kLeastSize = 4;  // bytes of an element: layers of narrower types have copies and sums in float32
-// A new run begins where a node could have more than so many times the examples of another: weights
-// are read and threads are started once for each micro-batch.
-constexpr int64_t kCoarser = 3;
+// A new run begins where a node could have so many times more examples at a time than another.
+constexpr int64_t kCoarser = 4;
 
 // Does it work along the batch? Where the record names no axis it does not.
 bool WorksAlongBatch(const Node& n, int ndim) {
