@@ -228,6 +228,8 @@ bool GraphBuilder::Learns(const Value& value) {
   return learning_ && value.kind == Value::kTensor && value.known() && learning_->Learns(value.array);
 }
 
+bool GraphBuilder::ForTraining() const { return learning_ && learning_->operators(); }
+
 void GraphBuilder::Remember(const NodePtr& cast, const Value& before) {
   if (widened_.emplace(cast.get(), before).second) casts_.push_back(cast);
   if (traces_) traces_->widened.emplace_back(cast, before);

@@ -83,6 +83,8 @@ class GraphBuilder {
   void TellOf(const NDArray& result, const AttrsPtr& attrs, const std::vector<Value>& operands);
   /* Is it a known value that training changes? */
   bool Learns(const Value& value);
+  /* Is the graph to be trained, by to_block? */
+  bool ForTraining() const;
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */

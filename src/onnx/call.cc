@@ -55,6 +55,8 @@ bool Call::IsWeight(int i) const {
   return v.known() && (!builder_->on_arrays() || builder_->folded()->Keeps({v.array})[0]);
 }
 
+bool Call::ForTraining() const { return builder_->ForTraining(); }
+
 const NDArray& Call::Known(int i) const {
   const Value& v = in(i);
   if (v.kind != Value::kTensor) Refuse("input " + std::to_string(i) + " is not a tensor of numbers");

@@ -162,6 +162,9 @@ class Call {
    */
   static bool ForAnyShape() { return detail::looked_at != nullptr; }
 
+  /* Is the graph to be trained, by to_block? */
+  bool ForTraining() const;
+
   // ---- making things
   /* The first result of an operator of this library on these operands; values of kind kNone at the
    * end are left out. Throws Error(kValue) of inference. */

@@ -37,6 +37,8 @@ class Learning {
    * of these. */
   void Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, const std::vector<Value>& operands);
   bool Learns(const NDArray& array) { return OriginOf(array).learns; }
+  /* Is the graph to be trained? */
+  bool operators() const { return operators_; }
   /* Changes the graph, which is complete, and marks its constants. */
   void Finish(const Symbol& graph, GraphBuilder* builder);
 

@@ -373,7 +373,8 @@ class Model(NotCopied):
             Its parameters have the names of the file. Weights are trained, constants are not
             (``grad_req`` is ``'null'``). What the file computes of weights is computed in each
             step. Normalisation keeps the statistics of the file, and dropout is left out, as in
-            inference.
+            inference; BatchNormalization with ``training_mode=1`` is Gluon's layer, with the
+            statistics of the batch while gradients are recorded.
         """
         from ._import import to_block
         return to_block(self, shapes, dtypes, values=values)

@@ -60,6 +60,20 @@ Sizes ChannelShape(const Shape& x) {
   return shape;
 }
 
+/* In a block that is trained the layer is that of Gluon: statistics of the batch while gradients
+ * are recorded, which move the averages, and the averages when it predicts. */
+bool IsBlocksBatchNorm(const Call& c) { return c.ForTraining() && c.in(3).known() && c.in(4).known(); }
+
+Value BatchNorm(const Call& c, double epsilon, double momentum, bool training) {
+  const Value& x = c.in(0);
+  const int kept = IsHalf(x.dtype()) ? kFloat32 : x.dtype();
+  std::vector<Value> operands = {x.ndim() == 1 ? c.Reshape(x, Shape{x.size(), 1}) : x};
+  for (int i = 1; i <= 4; ++i) operands.push_back(c.Cast(c.in(i), kept));
+  AttrDict attrs = {{"eps", Text(epsilon)}, {"fix_gamma", "False"}, {"use_global_stats", training ? "False" : "True"}};
+  if (training) attrs["momentum"] = Text(momentum);
+  return c.Reshape(c.Op("BatchNorm", operands, attrs), x.shape());
+}
+
 void TrainBatchNorm(Call& c, double epsilon, double momentum) {
   const Value x = IsHalf(c.in(0).dtype()) ? c.Cast(c.in(0), kFloat32) : c.in(0);
   Sizes axes = {0};
@@ -68,8 +82,12 @@ void TrainBatchNorm(Call& c, double epsilon, double momentum) {
   const Value variance = Mean(c, Mul(c, centred, centred), axes, true);
   const Shape channels(ChannelShape(x.shape()));
   const auto broad = [&](int i) { return c.Reshape(c.Cast(c.in(i), x.dtype()), channels); };
-  const Value y = WithScale(c, Mul(c, centred, c.Op("rsqrt", {AddNumber(c, variance, epsilon)})), broad(1), broad(2));
-  c.Out(0, c.Cast(y, c.in(0).dtype()));
+  if (IsBlocksBatchNorm(c)) {
+    c.Out(0, BatchNorm(c, epsilon, momentum, true));
+  } else {
+    const Value y = WithScale(c, Mul(c, centred, c.Op("rsqrt", {AddNumber(c, variance, epsilon)})), broad(1), broad(2));
+    c.Out(0, c.Cast(y, c.in(0).dtype()));
+  }
   for (int i = 1; i <= 2; ++i) {
     if (!c.wants(i)) continue;
     const Value& old = c.in(i + 2);
@@ -96,10 +114,7 @@ void ConvertBatchNorm(Call& c) {
   if (training) return TrainBatchNorm(c, epsilon, momentum);
   for (int i = 1; i < c.num_outputs(); ++i)
     if (c.wants(i)) c.Refuse("output " + Text(i) + " is read, which only training gives");
-  const int kept = IsHalf(x.dtype()) ? kFloat32 : x.dtype();
-  std::vector<Value> operands = {x.ndim() == 1 ? c.Reshape(x, Shape{x.size(), 1}) : x};
-  for (int i = 1; i <= 4; ++i) operands.push_back(c.Cast(c.in(i), kept));
-  c.Out(c.Reshape(c.Op("BatchNorm", operands, {{"eps", Text(epsilon)}, {"fix_gamma", "False"}, {"use_global_stats", "True"}}), x.shape()));
+  c.Out(BatchNorm(c, epsilon, momentum, false));
 }
 
 void ConvertLayerNorm(Call& c) {

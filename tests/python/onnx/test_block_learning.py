@@ -143,3 +143,28 @@ def test_quantized_weights_are_trained_as_floats():
     block = loaded(nodes, (2, 300), {"q": q, "scale": np.array(0.02, "f")}).to_block()
     made = grads(block, floats(2, 300), floats(2, 8))
     assert [g.size for g in made.values()] == [2400]
+
+
+def test_batch_norm_of_a_file_for_training():
+    """In a block it is Gluon's layer: statistics of the batch while it learns, which move averages,
+    and the averages when it predicts. A call of the model keeps the words of ONNX."""
+    weights = {"g": floats(4), "b": floats(4), "mean": floats(4), "var": np.abs(floats(4)) + 1}
+    nodes = [node("BatchNormalization", ["x", "g", "b", "mean", "var"], ["y", "m2", "v2"], training_mode=1, momentum=0.8, epsilon=1e-3)]
+    model, x = loaded(nodes, (6, 4, 3), weights), floats(6, 4, 3)
+    block = model.to_block(shapes={"x": (6, 4, 3)})
+    before = {name: p.data().asnumpy() for name, p in block.collect_params().items()}
+    assert sorted(n for n, p in block.collect_params().items() if p.grad_req != "null") == ["b", "g"]
+
+    def normalized(mean, var):
+        wide = [v.reshape(4, 1).astype("float64") for v in (mean, var, weights["g"], weights["b"])]
+        return (x - wide[0]) / np.sqrt(wide[1] + 1e-3) * wide[2] + wide[3]
+    mean, var = x.mean((0, 2)), x.var((0, 2))
+    np.testing.assert_allclose(model(mx.nd.array(x)).asnumpy(), normalized(mean, var), atol=1e-5)
+    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), normalized(weights["mean"], weights["var"]), atol=1e-5)
+    with autograd.record():
+        y = block(mx.nd.array(x))
+    np.testing.assert_allclose(y.asnumpy(), normalized(mean, var), atol=1e-5)
+    y.backward()
+    moved = [0.8 * weights[name] + 0.2 * batch for name, batch in (("mean", mean), ("var", var))]
+    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), normalized(*moved), atol=1e-5)
+    assert all((p.data().asnumpy() == before[n]).all() for n, p in block.collect_params().items() if n in "gb")
