@@ -286,8 +286,9 @@ double BusyProcessors() {
   return static_cast<double>(busy() - before) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
-  std::vector<pid_t> neighbours;
+/* Processes that compute for a minute at most, three for each processor. */
+std::vector<pid_t> BusyNeighbours() {
+  std::vector<pid_t> started;
   for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
     const pid_t child = fork();
     if (child == 0) {
@@ -295,8 +296,13 @@ TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
       for (volatile int turn = 0;; turn = turn + 1) {
       }
     }
-    neighbours.push_back(child);
+    started.push_back(child);
   }
+  return started;
+}
+
+TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
+  const std::vector<pid_t> neighbours = BusyNeighbours();
   MeasureCores();
   const auto end = Clock::now() + std::chrono::seconds(30);
   while (!CoresShared() && Clock::now() < end) Sum(4);
@@ -316,16 +322,7 @@ TEST_F(MeasuredCoresTest, NeighboursAreNoticed) {
 
 /* As where programs take turns. */
 TEST_F(MeasuredCoresTest, NeighboursThatRestWhileWeComputeShareNothing) {
-  std::vector<pid_t> neighbours;
-  for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      for (volatile int turn = 0;; turn = turn + 1) {
-      }
-    }
-    neighbours.push_back(child);
-  }
+  const std::vector<pid_t> neighbours = BusyNeighbours();
   const auto tell = [&neighbours](int signal) {
     for (pid_t child : neighbours) kill(child, signal);
   };
