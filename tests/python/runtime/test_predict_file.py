@@ -90,7 +90,7 @@ def test_what_is_wrong_with_a_file(tmp_path):
     (tmp_path / "empty.params").write_bytes(b"")
     with pytest.raises(mx.MXNetError, match="neither the inputs nor the parameters have"):
         create(json, str(tmp_path / "empty.params"), (2, 160))
-    with pytest.raises(mx.MXNetError, match="not a file"):
+    with pytest.raises(mx.MXNetError, match="is a folder"):
         create(json, str(tmp_path), (2, 160))
     handle, = create(json, path, (2, 160))
     with open(path, "r+b") as f:
