@@ -117,6 +117,13 @@ Symbol Large() {
   return Relu(Convolve(Relu(Convolve(Symbol::Variable("data"), "c0", 32, "(3, 3)", "(1, 1)"), "r0"), "c1", 32, "(3, 3)", "(1, 1)"), "r1");
 }
 
+/* Channels of two groups in turn. */
+Symbol Shuffled() {
+  const Symbol groups = Make("Reshape", {Relu(Symbol::Variable("data"), "r")}, {{"shape", "(2, 2, 8, 10, 10)"}}, "groups");
+  const Symbol turned = Make("transpose", {groups}, {{"axes", "(0, 2, 1, 3, 4)"}}, "turned");
+  return Make("Reshape", {turned}, {{"shape", "(2, 16, 10, 10)"}}, "shuffled");
+}
+
 /* Layers on 8-bit integers, each with its step back to 8 bits. */
 Symbol Bytes() {
   const AttrDict range = {{"min_calib_range", "-1"}, {"max_calib_range", "1"}};
@@ -151,6 +158,7 @@ std::vector<Network> Networks() {
   }
   networks.push_back({"residual, training with recomputation", Residual(4), {{"data", {4, 3, 16, 16}}}, true, true});
   networks.push_back({"norm and relu", Relu(Norm(Symbol::Variable("data"), "n"), "r"), images});
+  networks.push_back({"shuffled channels", Shuffled(), images});
   networks.push_back({"bytes", Bytes(), {{"data", {2, 16, 10, 10}}, {"conv_weight", {8, 16, 3, 3}}, {"dense_weight", {4, 512}}}});
   networks.push_back({"large batch", Large(), {{"data", {64, 32, 64, 64}}}});
   return networks;
