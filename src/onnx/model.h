@@ -82,6 +82,9 @@ struct Attribute {
   std::shared_ptr<GraphProto> graph;
 };
 
+/* Of nodes that take the place of those of a file, which has none of them. */
+inline bool IsOwnDomain(const std::string& domain) { return domain.rfind("mxnet.", 0) == 0; }
+
 struct NodeProto {
   std::string name, op, domain, overload;
   int64_t opset = 0;                         // of its domain; functions may have others than the model

@@ -3,8 +3,6 @@
 #include <unordered_map>
 
 #include "onnx/convert.h"
-#include "onnx/integers.h"
-#include "onnx/repeats.h"
 
 namespace mxnet {
 namespace onnx {
@@ -43,7 +41,7 @@ std::vector<const Rule*> AllRules() {
   std::vector<const Rule*> rules;
   for (const auto& kv : All())
     for (const Rule* rule : kv.second)
-      if (std::string(rule->domain) != kIntegerDomain && std::string(rule->domain) != kRepeatsDomain) rules.push_back(rule);
+      if (!IsOwnDomain(rule->domain)) rules.push_back(rule);
   return rules;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/cpu_limit.h"
 #include "executor/plan/arena_pool.h"
-#include "onnx/integers.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
@@ -108,7 +107,7 @@ int Session::SetPrecision(int dtype) {
 
 void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
   for (const NodeProto& n : graph.nodes) {
-    if (n.domain == kIntegerDomain || !FindRule(n.domain, n.op, n.opset))
+    if (IsOwnDomain(n.domain) || !FindRule(n.domain, n.op, n.opset))
       unknown->push_back(n.label() + " (" + (n.domain.empty() ? "ai.onnx" : n.domain) + "." + n.op + ", opset " + std::to_string(n.opset) +
                          (KnowsOp(n.domain, n.op) ? "; known for other opsets)" : ")"));
     for (const Attribute& a : n.attributes)

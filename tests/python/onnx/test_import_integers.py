@@ -328,8 +328,9 @@ def test_layers_of_operators():
     assert not FLOATS.intersection(operators(data))
 
 
-def test_files_cannot_name_the_nodes_that_take_the_place_of_others():
-    data = model([node("Function", ["x"], ["y"], domain="mxnet.integers")], image(2, 3), {})
+@pytest.mark.parametrize("op, domain", [("Function", "mxnet.integers"), ("MatMul", "mxnet.repeats")])
+def test_files_cannot_name_the_nodes_that_take_the_place_of_others(op, domain):
+    data = model([node(op, ["x"], ["y"], domain=domain)], image(2, 3), {})
     with pytest.raises(ValueError, match="not known"):
         mx.onnx.load(data)
 
