@@ -18,10 +18,6 @@ bool Is(const NodeProto& n, const char* op) { return n.op == op && n.domain.empt
 bool IsStep(const NodeProto& n, const char* op) { return n.op == op && (n.domain.empty() || n.domain == "com.microsoft"); }
 std::string InputOf(const NodeProto& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : ""; }
 
-int64_t IntOf(const NodeProto& n, const char* name, int64_t otherwise) {
-  const Attribute* a = n.Find(name);
-  return a ? a->i : otherwise;
-}
 float FloatOf(const NodeProto& n, const char* name, float otherwise) {
   const Attribute* a = n.Find(name);
   return a ? a->f : otherwise;
@@ -123,8 +119,7 @@ class Rewriter {
   /* What a name is the DequantizeLinear of; `each`: scales may be many. */
   bool Dequantizes(const std::string& name, Quantity* q, bool each = false) const {
     const NodeProto* n = MakerOf(name);
-    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || IntOf(*n, "block_size", 0) || n->Find("output_dtype"))
-      return false;
+    if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || n->Int("block_size", 0) || n->Find("output_dtype")) return false;
     for (const SmallType* small : n->small)
       if (small && small->format) return false;
     if (each ? !IsFixed(n->inputs[0]) || !IsFixed(n->inputs[1]) : !OneScale(*n)) return false;
@@ -228,7 +223,7 @@ class Rewriter {
    * `turned`: its rows are columns of the product. */
   std::string WeightOf(const NodeProto& n, bool* turned, std::vector<size_t>* between) const {
     const std::string name = InputOf(n, 1);
-    *turned = Is(n, "Gemm") && IntOf(n, "transB", 0);
+    *turned = Is(n, "Gemm") && n.Int("transB", 0);
     const NodeProto* m = Is(n, "Conv") ? nullptr : MakerOf(name);
     if (!m || !Is(*m, "Transpose") || !ReadOnce(name)) return name;
     const Attribute* perm = m->Find("perm");
@@ -255,10 +250,10 @@ class Rewriter {
       if (Is(n, "MatMul") && Dequantizes(n.inputs[1], &w)) Product(at, x, w);
       return;
     }
-    if (Is(n, "Gemm") && (IntOf(n, "transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return;
+    if (Is(n, "Gemm") && (n.Int("transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return;
     const NodeProto& step = *MakerOf(weight);
     const bool conv = Is(n, "Conv");
-    const int64_t axis = IntOf(step, "axis", 1);
+    const int64_t axis = step.Int("axis", 1);
     std::string bias = InputOf(n, 2);
     Group g = Begin(at);
     bool added = false;
@@ -295,12 +290,12 @@ class Rewriter {
   /* A product with a weight of 2, 4 or 8 bits whose blocks of rows have scales of their own. */
   bool BlockLayer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    if (Is(n, "Gemm") && (IntOf(n, "transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return false;
+    if (Is(n, "Gemm") && (n.Int("transA", 0) || FloatOf(n, "alpha", 1) != 1 || FloatOf(n, "beta", 1) != 1)) return false;
     bool turned;
     std::vector<size_t> between;
     const NodeProto* step = BlocksOf(n, &turned, &between);
     if (!step) return false;
-    const int64_t block = IntOf(*step, "block_size", 0), axis = IntOf(*step, "axis", 1);
+    const int64_t block = step->Int("block_size", 0), axis = step->Int("axis", 1);
     const std::string zeros = InputOf(*step, 2), bias = InputOf(n, 2);
     const auto constant = [&](const std::string& name) { return name.empty() ? nullptr : session_.ConstantNamed(name); };
     const Value *w = constant(step->inputs[0]), *scale = constant(step->inputs[1]), *zero = constant(zeros), *added = constant(bias);
@@ -370,7 +365,7 @@ class Rewriter {
     Group g = Begin(at);
     size_t place;
     const NodeProto* cast = OnlyReader(g.result, &place);
-    if (!cast || !Is(*cast, "Cast") || IntOf(*cast, "to", 0) != 1 || !IsFixed(InputOf(n, 1)) || n.inputs.size() < 2) return;
+    if (!cast || !Is(*cast, "Cast") || cast->Int("to", 0) != 1 || !IsFixed(InputOf(n, 1)) || n.inputs.size() < 2) return;
     g.nodes.push_back(place), g.result = cast->outputs[0];
     const NodeProto* scaled = OnlyReader(g.result, &place);
     if (!scaled || !Is(*scaled, "Mul")) return;

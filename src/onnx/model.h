@@ -101,6 +101,10 @@ struct NodeProto {
       if (a.name == attribute) return &a;
     return nullptr;
   }
+  int64_t Int(const char* attribute, int64_t otherwise) const {
+    const Attribute* const a = Find(attribute);
+    return a ? a->i : otherwise;
+  }
 };
 
 /* A dimension: a number, or a name that any number may be given for (-1). */

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ndarray/stored.h"
+#include "onnx/convert/shape.h"
 #include "operator/matrix/move_cpu.h"
 
 namespace mxnet {
@@ -32,11 +33,6 @@ Numbers NumbersAt(Span<const Value* const> operands, int i) { return i < operand
 
 bool IsGiven(Span<const Value* const> operands, int i) { return i < operands.size() && operands[i]->kind != Value::kNone; }
 
-int64_t IntOf(const NodeProto& node, const char* name, int64_t otherwise) {
-  const Attribute* const a = node.Find(name);
-  return a ? a->i : otherwise;
-}
-
 bool PutShape(const NDArray& x, const Shape& shape, Value* result) {
   if (shape.Size() != x.shape().Size()) return false;
   *result = Value(shape == x.shape() ? x : x.Reshape(shape));
@@ -47,28 +43,16 @@ bool PutShape(const NDArray& x, const Shape& shape, Value* result) {
 void PutBox(const NDArray& x, int64_t begin, const int64_t* strides, const Shape& shape, Value* result) {
   NDArray made(shape, Context::CPU(), x.dtype());
   const size_t bytes = DTypeSize(x.dtype());
-  int64_t to[kMostDims], dims[kMostDims], next = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    dims[i] = shape[i];
-    to[i] = next;
-    next *= shape[i];
-  }
-  CopyStrided(static_cast<const char*>(x.data().dptr) + begin * static_cast<int64_t>(bytes), strides, made.data().dptr, to, dims,
+  int64_t to[kMostDims];
+  RowMajorStrides(shape, to);
+  CopyStrided(static_cast<const char*>(x.data().dptr) + begin * static_cast<int64_t>(bytes), strides, made.data().dptr, to, shape.dims(),
               shape.ndim(), bytes);
   *result = Value(std::move(made));
 }
 
-void StridesOf(const Shape& shape, int64_t* strides) {
-  int64_t next = 1;
-  for (int i = shape.ndim() - 1; i >= 0; --i) {
-    strides[i] = next;
-    next *= shape[i];
-  }
-}
-
 bool Reshape(const NodeProto& node, Span<const Value* const> operands, const NDArray& x, Value* result) {
   Numbers wanted = NumbersAt(operands, 1);
-  const bool zero_is_size = IntOf(node, "allowzero", 0) != 0;
+  const bool zero_is_size = node.Int("allowzero", 0) != 0;
   if (wanted.count < 0) return false;
   int64_t others = 1;
   int free = -1;
@@ -86,7 +70,7 @@ bool Reshape(const NodeProto& node, Span<const Value* const> operands, const NDA
 
 bool Flatten(const NodeProto& node, const NDArray& x, Value* result) {
   const int ndim = x.shape().ndim();
-  int64_t axis = IntOf(node, "axis", 1);
+  int64_t axis = node.Int("axis", 1);
   if (axis < 0) axis += ndim;
   if (axis < 0 || axis > ndim) return false;
   const int at = static_cast<int>(axis);
@@ -99,7 +83,7 @@ bool Expand(Span<const Value* const> operands, const NDArray& x, Value* result) 
   const Shape& from = x.shape();
   const int ndim = std::max(wanted.count, from.ndim());
   int64_t own[kMostDims], strides[kMostDims], dims[kMostDims];
-  StridesOf(from, own);
+  RowMajorStrides(from, own);
   for (int i = 0; i < ndim; ++i) {
     const int at = i - (ndim - from.ndim()), asked = i - (ndim - wanted.count);
     const int64_t size = at < 0 ? 1 : from[at], other = asked < 0 ? 1 : wanted.at[asked];
@@ -124,20 +108,20 @@ bool Slice(Span<const Value* const> operands, const NDArray& x, Value* result) {
   const int ndim = shape.ndim();
   int64_t strides[kMostDims], own[kMostDims], first = 0;
   bool met[kMostDims] = {false};
-  StridesOf(shape, own);
+  RowMajorStrides(shape, own);
   std::copy_n(own, ndim, strides);
   for (int i = 0; i < begins.count; ++i) {
     int64_t axis = has_axes ? axes.at[i] : i;
     if (axis < 0) axis += ndim;
     if (axis < 0 || axis >= ndim || met[axis]) return false;
     met[axis] = true;
-    const int64_t size = shape[static_cast<int>(axis)], step = has_steps ? steps.at[i] : 1;
-    const auto inside = [&](int64_t at) { return at < -size ? 0 : std::min(at < 0 ? at + size : at, size); };
-    const int64_t begin = inside(begins.at[i]), end = inside(ends.at[i]);
-    if (step <= 0 || end <= begin) return false;
-    shape[static_cast<int>(axis)] = (end - begin - 1) / step + 1;
-    first += begin * own[axis];
-    strides[axis] *= step;
+    const int64_t step = has_steps ? steps.at[i] : 1;
+    if (step <= 0) return false;
+    const Cut cut = CutOf(shape[static_cast<int>(axis)], begins.at[i], ends.at[i], step);
+    if (cut.count == 0) return false;
+    shape[static_cast<int>(axis)] = cut.count;
+    first += cut.begin * own[axis];
+    if (cut.count > 1) strides[axis] *= step;
   }
   if (shape == x.shape())
     *result = Value(x);

@@ -228,9 +228,9 @@ bool NodeByNode::FollowRecipe(const Step& step, Frame* frame) {
   if (!step.recipe) return false;
   frame->read.clear();
   for (const int place : step.in) frame->read.push_back(place < 0 ? &nothing : frame->at[static_cast<size_t>(place)]);
-  if (frame->written[0] && DoMove(step.move, *step.node, frame->read, frame->written[0])) return true;
-  if (!step.recipe->Fits(frame->read)) return false;
   try {
+    if (frame->written[0] && DoMove(step.move, *step.node, frame->read, frame->written[0])) return true;
+    if (!step.recipe->Fits(frame->read)) return false;
     step.recipe->Follow(frame->read, frame->written, &frame->scratch);
     return true;
   } catch (const Error&) {  // the converter says what is wrong

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "onnx/builder.h"
+#include "onnx/convert/shape.h"
 
 namespace mxnet {
 namespace onnx {
@@ -15,11 +16,6 @@ constexpr int64_t kMost = 32;  // numbers of a value
 
 /* One number, or a few in a row. */
 bool IsFew(const TensorType& type, int dtype) { return type.dtype == dtype && type.shape.ndim() <= 1 && type.shape.Size() <= kMost; }
-
-int64_t IntOf(const NodeProto& node, const char* name, int64_t otherwise) {
-  const Attribute* const a = node.Find(name);
-  return a ? a->i : otherwise;
-}
 
 /* All numbers in their order. */
 std::vector<int> All(int64_t count) {
@@ -34,17 +30,16 @@ bool Sliced(int64_t count, const std::vector<std::vector<int64_t>>& given, std::
     if (numbers.size() != 1) return false;
   const int64_t step = given.size() > 3 ? given[3][0] : 1;
   if (given.size() < 2 || step <= 0 || (given.size() > 2 && given[2][0] != 0 && given[2][0] != -1)) return false;
-  const auto inside = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + count : at, 0, count); };
-  for (int64_t i = inside(given[0][0]); i < inside(given[1][0]); i += step) picks->push_back(static_cast<int>(i));
+  const Cut cut = CutOf(count, given[0][0], given[1][0], step);
+  for (int64_t i = 0; i < cut.count; ++i) picks->push_back(static_cast<int>(cut.begin + i * step));
   return true;
 }
 
 /* Which sizes Shape gives of so many. */
 std::vector<int> Asked(const NodeProto& node, int ndim) {
-  const auto inside = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + ndim : at, 0, ndim); };
-  std::vector<int> picks;
-  for (int64_t i = inside(IntOf(node, "start", 0)); i < inside(IntOf(node, "end", ndim)); ++i) picks.push_back(static_cast<int>(i));
-  return picks;
+  std::vector<int> picks = All(ndim);
+  const Cut cut = CutOf(ndim, node.Int("start", 0), node.Int("end", ndim), 1);
+  return {picks.begin() + cut.begin, picks.begin() + cut.begin + cut.count};
 }
 
 }  // namespace
@@ -102,7 +97,7 @@ bool SizeNodes::Put(const NodeProto& node, const std::vector<Operand>& operands,
   }
   in.resize(1);
   if (node.op == "Gather") {
-    if (given.size() != 1 || IntOf(node, "axis", 0) != 0) return false;
+    if (given.size() != 1 || node.Int("axis", 0) != 0) return false;
     for (const int64_t at : given[0]) made->picks.push_back(static_cast<int>(at < 0 ? at + first : at));
   } else if (node.op == "Slice") {
     if (!Sliced(first, given, &made->picks)) return false;

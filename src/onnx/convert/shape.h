@@ -7,6 +7,14 @@
 namespace mxnet {
 namespace onnx {
 
+/* One dimension of a slice, with ends in range: `count` entries from `begin`, `step` apart. */
+struct Cut {
+  int64_t begin = 0, step = 1, count = 0;
+};
+/* As ONNX says it of a dimension of `size`. REQUIRES: the step is neither 0 nor the smallest
+ * number. */
+Cut CutOf(int64_t size, int64_t begin, int64_t end, int64_t step);
+
 Rules SliceRules();  // slices, splits, concatenation, padding, tiles
 Rules CastRules();   // casts, constants of a shape
 

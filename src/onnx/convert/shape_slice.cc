@@ -10,13 +10,6 @@
 namespace mxnet {
 namespace onnx {
 
-namespace {
-
-/* One dimension of a slice, with ends in range: `count` entries from `begin`, `step` apart. */
-struct Cut {
-  int64_t begin = 0, step = 1, count = 0;
-};
-
 Cut CutOf(int64_t size, int64_t begin, int64_t end, int64_t step) {
   Cut cut;
   cut.step = step;
@@ -32,6 +25,8 @@ Cut CutOf(int64_t size, int64_t begin, int64_t end, int64_t step) {
   if (step < 0 && end < begin) cut.count = (begin - end - 1) / -step + 1;
   return cut;
 }
+
+namespace {
 
 void SliceNumbers(Call& c) {
   const Value& x = c.in(0);
