@@ -44,11 +44,11 @@ std::vector<int> Asked(const NodeProto& node, int ndim) {
 
 }  // namespace
 
-/* False: it is neither a constant nor of a node that was taken in. */
-bool SizeNodes::Read(const Operand& operand, Source* source) const {
+/* False: it is neither a constant nor of a node that was taken in, or of another dtype. */
+bool SizeNodes::Read(const Operand& operand, int dtype, Source* source) const {
   const auto place = static_cast<size_t>(operand.place);
   source->place = operand.place;
-  if (operand.place < 0 || !operand.type) return false;
+  if (operand.place < 0 || !operand.type || operand.type->dtype != dtype) return false;
   source->count = operand.type->shape.Size();
   if (operand.constant) {
     if (operand.constant->kind != Value::kTensor || !operand.constant->known() || !IsFew(operand.constant->type, kInt64)) return false;
@@ -79,9 +79,10 @@ bool SizeNodes::Put(const NodeProto& node, const std::vector<Operand>& operands,
   const auto found = moves.find(node.op), each = pointwise.find(node.op);
   if (found == moves.end() && each == pointwise.end()) return false;
   made->kind = found != moves.end() ? found->second : each->second;
-  for (const Operand& operand : operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool chooses = made->kind == Kind::kWhere && i == 0;
     made->in.emplace_back();
-    if (!Read(operand, &made->in.back())) return false;
+    if (!Read(operands[i], chooses ? kBool : kInt64, &made->in.back())) return false;
   }
   std::vector<Source>& in = made->in;
   const int64_t first = in[0].count;
@@ -168,7 +169,11 @@ bool SizeNodes::Compute(int node, const std::vector<const Value*>& at, Values* v
   for (int64_t k = 0; k < count; ++k) {
     const int64_t a = number(0, k), b = number(1, k);
     if (n.kind == Kind::kDiv && (a < 0 || b <= 0)) return false;
-    out[k] = n.kind == Kind::kAdd ? a + b : n.kind == Kind::kSub ? a - b : n.kind == Kind::kMul ? a * b : a / b;
+    if (n.kind == Kind::kAdd   ? __builtin_add_overflow(a, b, out + k)
+        : n.kind == Kind::kSub ? __builtin_sub_overflow(a, b, out + k)
+                               : n.kind == Kind::kMul && __builtin_mul_overflow(a, b, out + k))
+      return false;
+    if (n.kind == Kind::kDiv) out[k] = a / b;
   }
   return true;
 }

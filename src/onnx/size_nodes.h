@@ -39,8 +39,9 @@ class SizeNodes {
    */
   int Add(const NodeProto& node, const std::vector<Operand>& operands, int out, const TensorType& result);
   Values Make() const;
-  /* Computes a node. False: an operand is another than the node was taken in with, or a number is
-   * negative where operators may round otherwise. `at`: values by place. */
+  /* Computes a node. False: an operand is another than the node was taken in with, a number is
+   * negative where operators may round otherwise, or a result is too large. `at`: values by
+   * place. */
   bool Compute(int node, const std::vector<const Value*>& at, Values* values) const;
   size_t count() const { return nodes_.size(); }
 
@@ -57,7 +58,7 @@ class SizeNodes {
     std::vector<int> picks;  // which numbers
     TensorType type;         // of the result
   };
-  bool Read(const Operand& operand, Source* source) const;
+  bool Read(const Operand& operand, int dtype, Source* source) const;
   bool Put(const NodeProto& node, const std::vector<Operand>& operands, Node* made) const;
 
   std::vector<Node> nodes_;

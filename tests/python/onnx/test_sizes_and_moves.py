@@ -15,7 +15,7 @@ info, node = helper.make_tensor_value_info, helper.make_node
 INT, F = TensorProto.INT64, TensorProto.FLOAT
 CONSTANTS = {"zero": 0, "one": 1, "two": 2, "minus": -1, "zeros": [0], "ones": [1], "minuses": [-1], "twos": [2], "threes": [3],
              "none": [0, 0], "all": [2**63 - 1], "pair": [0, 2], "mixed": [0, -1], "steps": [1, 2], "back": [-2, -1], "far": [-100, -100],
-             "ends": [100, 100], "inner": [0, 1, 2]}
+             "ends": [100, 100], "inner": [0, 1, 2], "large": 2**62}
 
 
 def model_of(nodes, outputs, opset=18):
@@ -37,7 +37,8 @@ SIZES = [
     node("Slice", ["joined", "ones", "all", "zeros", "twos"], ["odd"]),
     node("Slice", ["joined", "minuses", "all"], ["end"]), node("Reshape", ["joined", "minuses"], ["same"]),
     node("Equal", ["shape", "last"], ["equal"]), node("Where", ["equal", "shape", "minus"], ["chosen"]),
-    node("Add", ["n", "k"], ["depends"]),
+    node("Add", ["n", "k"], ["depends"]), node("Cast", ["equal"], ["as_numbers"], to=INT), node("Equal", ["equal", "equal"], ["alike_too"]),
+    node("Add", ["as_numbers", "shape"], ["counted"]), node("Mul", ["shape", "large"], ["wide_numbers"]),
 ]
 MOVES = [
     node("Reshape", ["x", "mixed"], ["flat"]), node("Concat", ["m1", "n1", "minuses"], ["to"], axis=0),
@@ -81,7 +82,7 @@ def given_of(n, m, k=1):
 
 def test_each_shape_once():
     nodes = order(SIZES + MOVES)
-    kinds = {"equal": TensorProto.BOOL, "positive": TensorProto.BOOL}
+    kinds = dict.fromkeys(("equal", "positive", "alike_too"), TensorProto.BOOL)
     floats = {o for n in MOVES for o in n.output} - {"to", "m1", "wide", "half1", "mid", "range", "positive"}
     outputs = [(o, F if o in floats else kinds.get(o, INT)) for n in nodes for o in n.output]
     proto = model_of(nodes, outputs)
