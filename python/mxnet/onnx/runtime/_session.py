@@ -4,8 +4,6 @@ import threading
 import time
 import warnings
 
-import numpy as np
-
 from ... import context as _context, profiler
 from ...base import MXNetError, _LIB, check_call
 from .._model import load
@@ -88,12 +86,11 @@ class InferenceSession:
         self._providers, ctx = _chosen(providers, provider_options)
         with loading():
             self._model = load(path_or_bytes, ctx=ctx)
-        sizes, about = self._sess_options._sizes, self._model   # pylint: disable=protected-access
-        self._inputs = [NodeArg(i, sizes) for i in about.inputs]
-        self._outputs = [NodeArg(o, sizes) for o in about.outputs]
-        self._defaults = [NodeArg(i, sizes) for i in about.with_defaults]
-        self._labels = {o.name: o.labels for o in about.outputs if o.labels is not None}
-        self._needed = [i.name for i in about.inputs if i.kind != "optional"]
+        model, sizes = self._model, self._sess_options._sizes   # pylint: disable=protected-access
+        self._inputs, self._outputs, self._defaults = (
+            [NodeArg(info, sizes) for info in infos] for infos in (model.inputs, model.outputs, model.with_defaults))
+        self._labels = {o.name: o.labels for o in model.outputs if o.labels is not None}
+        self._needed = [i.name for i in model.inputs if i.kind != "optional"]
         self._names = [o.name for o in self._outputs]
         if self._sess_options.intra_op_num_threads > 0:
             check_call(_LIB.MXSetNumOMPThreads(int(self._sess_options.intra_op_num_threads)))
@@ -148,7 +145,7 @@ class InferenceSession:
         return {name: {str(k): str(v) for k, v in settings.items()} for name, settings in self._providers.items()}
 
     def set_providers(self, providers=None, provider_options=None):
-        """Changes what it runs on; the model is read anew where that is another device."""
+        """Changes the names of what it runs on, whose device must be the same."""
         chosen, ctx = _chosen(providers, provider_options)
         if ctx != self._model.ctx:
             raise InvalidArgument(f"[onnx.runtime] {self._model.ctx} becomes {ctx}; accepted: providers of the same device. "
@@ -249,4 +246,4 @@ class InferenceSession:
 def set_seed(seed):
     """Seeds the random operators of all models."""
     from ... import random
-    random.seed(int(np.int64(seed) % 2**31))
+    random.seed(int(seed) % 2**31)
