@@ -6,6 +6,7 @@
 
 #include "ndarray/stored.h"
 #include "onnx/convert/shape.h"
+#include "onnx/repeats.h"
 #include "operator/matrix/move_cpu.h"
 
 namespace mxnet {
@@ -166,6 +167,7 @@ Move MoveOf(const NodeProto& node) {
   static const std::unordered_map<std::string, Move> moves = {{"Reshape", Move::kReshape}, {"Flatten", Move::kFlatten},
                                                               {"Expand", Move::kExpand},   {"Slice", Move::kSlice},
                                                               {"Range", Move::kRange},     {"Transpose", Move::kTranspose}};
+  if (node.domain == kRepeatsDomain) return Move::kShared;
   if (!node.domain.empty() || node.outputs.size() != 1) return Move::kNone;
   const auto found = moves.find(node.op);
   return found == moves.end() ? Move::kNone : found->second;
@@ -174,6 +176,7 @@ Move MoveOf(const NodeProto& node) {
 bool DoMove(Move move, const NodeProto& node, Span<const Value* const> operands, Value* result) {
   if (move == Move::kNone || operands.size() == 0) return false;
   if (move == Move::kRange) return Range(operands, result);
+  if (move == Move::kShared) return MultiplyShared(node, operands, result);
   const Value& v = *operands[0];
   if (v.kind != Value::kTensor || v.array.is_none() || v.ndim() > kMostDims || v.type.shape.Size() == 0) return false;
   if (v.array.delayed() && !IsFilled(v.array)) return false;  // a weight, of which perhaps a part is read

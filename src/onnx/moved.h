@@ -2,7 +2,8 @@
  * Nodes that put numbers elsewhere, as sizes say that the model computes.
  *
  * Their converters turn the sizes into attributes of operators, so that each new size is a new
- * conversion. Where nodes run one by one the numbers are moved at once.
+ * conversion. Where nodes run one by one the numbers are moved at once. So is a product with heads
+ * that sizes repeat (repeats.h).
  */
 #ifndef MXNET_ONNX_MOVED_H_
 #define MXNET_ONNX_MOVED_H_
@@ -16,7 +17,7 @@
 namespace mxnet {
 namespace onnx {
 
-enum class Move : uint8_t { kNone, kReshape, kFlatten, kExpand, kSlice, kRange, kTranspose };
+enum class Move : uint8_t { kNone, kReshape, kFlatten, kExpand, kSlice, kRange, kTranspose, kShared };
 
 /* kNone: nodes of another kind. */
 Move MoveOf(const NodeProto& node);

@@ -5,6 +5,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/dtype.h"
+#include "base/threads/borrowed_team.h"
+#include "imperative/kernel_call.h"
+#include "mxnet/op.h"
+#include "ndarray/stored.h"
+#include "onnx/builder.h"
+#include "operator/record/swapped_form.h"
+
 namespace mxnet {
 namespace onnx {
 namespace {
@@ -68,6 +76,52 @@ std::vector<const NodeProto*> JoinRepeats(const std::vector<const NodeProto*>& n
   }
   with.erase(std::remove_if(with.begin(), with.end(), [&](const NodeProto* n) { return gone.count(n) > 0; }), with.end());
   return with;
+}
+
+bool RepeatsHeads(const Value& a, const Value& apart, const std::vector<int64_t>& expand, const std::vector<int64_t>& reshape,
+                  bool zero_is_size, bool across, Repeats* r) {
+  if (a.kind != Value::kTensor || a.ndim() != 4 || a.empty() || !IsFloating(a.dtype()) || a.dtype() != apart.dtype()) return false;
+  if (apart.kind != Value::kTensor || apart.ndim() != 5 || expand.size() != 5 || reshape.size() != 4) return false;
+  const Shape &m = a.shape(), &s = apart.shape();
+  if (s[2] != 1 || s.Size() == 0) return false;
+  for (const int i : {0, 1, 3, 4})
+    if (expand[static_cast<size_t>(i)] != 1 && expand[static_cast<size_t>(i)] != s[i]) return false;
+  r->groups = s[1], r->times = expand[2];
+  const auto is = [&](size_t i, int64_t size) { return reshape[i] == -1 || reshape[i] == size; };
+  const bool first = (reshape[0] == 0 && !zero_is_size) || is(0, s[0]);
+  if (r->times <= 1 || std::count(reshape.begin(), reshape.end(), -1) > 1) return false;
+  if (!first || !is(1, r->groups * r->times) || !is(2, s[3]) || !is(3, s[4])) return false;
+  return m[0] == s[0] && m[1] == r->groups * r->times && m[3] == s[across ? 4 : 3];
+}
+
+bool MultiplyShared(const NodeProto& node, Span<const Value* const> operands, Value* result) {
+  const Value &a = *operands[0], &apart = *operands[1];
+  for (const Value* v : operands)
+    if (v->kind != Value::kTensor || v->array.is_none() || (v->array.delayed() && !IsFilled(v->array))) return false;
+  const bool across = node.Int("transB", 0) != 0;
+  Repeats r;
+  if (!RepeatsHeads(a, apart, IntsIn(operands[2]->array), IntsIn(operands[3]->array), node.Int("allowzero", 0) != 0, across, &r))
+    return false;
+  const BorrowedTeam team;
+  if (team.refused()) return false;
+  const Shape &s = a.type.shape, &b = apart.type.shape;
+  const int64_t n = across ? b[3] : b[4];
+  static const AttrsPtr plain = MakeAttrs(Op::Get("_npi_matmul"), {});
+  static const AttrsPtr swapped = plain->op->trait<SwappedForm>()->attrs();
+  const Attrs& attrs = across ? *swapped : *plain;
+  NDArray made(Shape{s[0], s[1], s[2], n}, Context::CPU(), a.dtype());
+  const auto as = [](TBlob blob, const Shape& shape) {
+    blob.shape = shape;
+    return blob;
+  };
+  const TBlob in[] = {as(a.array.data(), {s[0], r.groups, r.times * s[2], s[3]}), as(apart.array.data(), {b[0], b[1], b[3], b[4]})},
+              out = as(made.data(), {s[0], r.groups, r.times * s[2], n});
+  const OpReq req = OpReq::kWrite;
+  RunContext run;
+  run.ctx = Context::CPU();
+  CallKernel(*attrs.op->KernelFor(DeviceType::kCPU), attrs, {in, 2}, {&req, 1}, {&out, 1}, run, false, nullptr);
+  *result = Value(std::move(made));
+  return true;
 }
 
 }  // namespace onnx

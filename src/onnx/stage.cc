@@ -566,6 +566,7 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
     RunPlanned(types, into, &env, &stages);
   GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
   std::vector<Value> results;
+  results.reserve(graph_->outputs.size());
   for (const ValueInfo& v : graph_->outputs) {
     const Value* found = FindValue(*session_, env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";

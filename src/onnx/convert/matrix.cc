@@ -131,42 +131,11 @@ void Distances(Call& c) {
 
 // ---- with a second factor that an Expand and a Reshape repeat (repeats.h)
 
-/* How the heads' matrices are repeated: each of `groups` so many times in a row. */
-struct Repeats {
-  int64_t groups = 0, times = 0;
-};
-
-/* Do sizes of an Expand and of a Reshape make (batch, groups x times, rows, columns) of `apart`,
- * (batch, groups, 1, rows, columns), and no more? Looks at no size that these do not name. */
-bool RepeatsHeads(const Value& apart, const std::vector<int64_t>& expand, const std::vector<int64_t>& reshape, bool zero_is_size,
-                  Repeats* r) {
-  if (apart.kind != Value::kTensor || apart.ndim() != 5 || expand.size() != 5 || reshape.size() != 4 || apart.dim(2) != 1) return false;
-  for (const int i : {0, 1, 3, 4})
-    if (expand[static_cast<size_t>(i)] != 1 && expand[static_cast<size_t>(i)] != apart.dim(i)) return false;
-  r->groups = apart.dim(1), r->times = expand[2];
-  const auto is = [&](size_t i, int64_t size) { return reshape[i] == -1 || reshape[i] == size; };
-  const auto stays = [&](size_t i, int of) { return reshape[i] == -1 || reshape[i] == apart.dim(of); };
-  const bool first = (reshape[0] == 0 && !zero_is_size) || stays(0, 0);
-  return r->times > 1 && std::count(reshape.begin(), reshape.end(), -1) <= 1 && first && is(1, r->groups * r->times) && stays(2, 3) &&
-         stays(3, 4);
-}
-
 /* The rows of heads that share a matrix are rows of one product. */
 Value ProductOnce(const Call& c, const Value& a, const Value& apart, const Repeats& r, bool across) {
   const Shape &s = a.shape(), &b = apart.shape();
   const Value rows = c.Reshape(a, Shape{s[0], r.groups, r.times * s[2], s[3]}), once = c.Reshape(apart, Shape{b[0], b[1], b[3], b[4]});
   return c.Reshape(MatMul(c, rows, once, across), Shape{s[0], s[1], s[2], across ? b[3] : b[4]});
-}
-
-/* The same for arrays of any number of examples and rows. */
-Value ProductOnceOfAny(const Call& c, const Value& a, const Value& apart, const Repeats& r, bool across) {
-  const auto shaped = [&](const Value& x, const std::vector<int64_t>& codes) {
-    return c.Op("_npx_reshape", {x}, {{"newshape", Text(codes)}});
-  };
-  const Value rows = shaped(a, {-2, r.groups, -1, a.dim(3)}), once = shaped(apart, {-2, -2, -3, -2, -2});
-  const Value y = across ? c.Op("_npi_einsum", {rows, once}, {{"num_args", "2"}, {"subscripts", "...ij,...kj->...ik"}})
-                         : c.Op("_npi_matmul", {rows, once});
-  return shaped(shaped(y, {-2, -2, -6, r.times, -1, -2}), {-2, -5, -2, -2});
 }
 
 Value ResultOf(const Call& c, const char* op, const Value& x, const Value& y) {
@@ -180,13 +149,9 @@ void RepeatedMatMul(Call& c) {  // a, apart, sizes of the Expand, sizes of the R
   const Value &a = c.in(0), &apart = c.in(1);
   const std::vector<int64_t> expand = c.Ints(2), reshape = c.Ints(3);
   const bool across = c.Attr("transB", static_cast<int64_t>(0)) != 0, zero_is_size = c.Attr("allowzero", static_cast<int64_t>(0)) != 0;
-  const bool stacks = (c.ForAnyShape() || c.builder()->on_arrays()) && a.kind == Value::kTensor && a.ndim() == 4 && !a.empty() &&
-                      IsFloating(a.dtype()) && a.dtype() == apart.dtype();
   Repeats r;
-  if (stacks && RepeatsHeads(apart, expand, reshape, zero_is_size, &r) && a.dim(1) == r.groups * r.times) {
-    if (c.ForAnyShape()) return c.Out(ProductOnceOfAny(c, a, apart, r, across));
-    if (a.dim(0) == apart.dim(0) && a.dim(3) == apart.dim(across ? 4 : 3)) return c.Out(ProductOnce(c, a, apart, r, across));
-  }
+  if (c.builder()->on_arrays() && RepeatsHeads(a, apart, expand, reshape, zero_is_size, across, &r))
+    return c.Out(ProductOnce(c, a, apart, r, across));
   const Value b = ResultOf(c, "Reshape", ResultOf(c, "Expand", apart, c.in(2)), c.in(3));
   c.Out(across ? MatMul(c, a, b, true) : ResultOf(c, "MatMul", a, b));
 }

@@ -103,6 +103,17 @@ Indices MatmulIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
   return x;
 }
 
+// The matrices of b are read transposed.
+Indices SwappedMatmulIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
+  const int bn = b.ndim();
+  MXNET_CHECK_KIND(a.ndim() > 1 && bn > 1, Value) << Both(attrs, a, b) << "both need at least 2 dimensions";
+  Shape swapped = b;
+  std::swap(swapped[bn - 2], swapped[bn - 1]);
+  Indices x = MatmulIndices(attrs, a, swapped);
+  std::swap(x.b[bn - 2], x.b[bn - 1]);
+  return x;
+}
+
 Indices TensordotIndices(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<TensordotParam>();
   const Shape &i = p.a_axes_summed, &j = p.b_axes_summed;
@@ -168,28 +179,47 @@ void FillSummedSize(const Attrs& attrs, ShapeVector* in) {
   fill(0, of_a, size_b);
 }
 
+/* What most products are: as many matrices of a as of b, or one b for all of a. No labels are
+ * needed for these, which take longer than a small product. */
+template <IndicesFn kIndices>
+bool IsPlain(const Shape& a, const Shape& b, MatmulSize* size) {
+  constexpr bool swapped = kIndices == SwappedMatmulIndices;
+  if (!swapped && kIndices != DotIndices && kIndices != MatmulIndices) return false;
+  const int an = a.ndim(), bn = b.ndim();
+  if (an == 0 || bn == 0 || (swapped && an < 2)) return false;
+  if (bn <= 2) {
+    if (bn < 2 && swapped) return false;
+    *size = {1, a.Prod(0, an - 1), bn == 1 ? 1 : b[swapped ? 0 : 1], a[an - 1]};
+    return a[an - 1] == b[swapped ? 1 : 0];
+  }
+  if (kIndices == DotIndices || an != bn || !std::equal(a.begin(), a.end() - 2, b.begin())) return false;
+  *size = {a.Prod(0, an - 2), a[an - 2], b[swapped ? bn - 2 : bn - 1], a[an - 1]};
+  return a[an - 1] == b[swapped ? bn - 1 : bn - 2];
+}
+
 template <IndicesFn kIndices>
 bool ProductShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (kIndices == DotIndices) FillSummedSize(attrs, in);
-  if (!(*in)[0].known() || !(*in)[1].known()) return false;
+  const Shape &a = (*in)[0], &b = (*in)[1];
+  if (!a.known() || !b.known()) return false;
+  MatmulSize size;
+  if (b.ndim() > 1 && IsPlain<kIndices>(a, b, &size)) {
+    Shape result = a;
+    result[a.ndim() - 1] = size.n;
+    AssignShape(attrs, "the result", &(*out)[0], result);
+    return true;
+  }
   AssignShape(attrs, "the result", &(*out)[0], kIndices(attrs, (*in)[0], (*in)[1]).result);
-  return true;
-}
-
-// Matrices of a and one matrix b for all of them, without any labels.
-bool MultiplyMatrices(KernelArgs& args) {
-  const Shape &a = args.in[0].shape, &b = args.in[1].shape;
-  const int an = a.ndim(), bn = b.ndim();
-  if (!IsFloating(args.out[0].dtype) || an == 0 || bn == 0 || bn > 2) return false;
-  const MatmulSize size{1, a.Prod(0, an - 1), bn == 2 ? b[1] : 1, a[an - 1]};
-  Matmul(args.run, args.out[0].dtype, false, false, size, args.in[0].dptr, args.in[1].dptr, args.out[0].dptr, args.workspace);
   return true;
 }
 
 template <IndicesFn kIndices>
 void ProductKernel(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
-  if ((kIndices == DotIndices || kIndices == MatmulIndices) && MultiplyMatrices(args)) return;
+  constexpr bool swapped = kIndices == SwappedMatmulIndices;
+  MatmulSize size;
+  if (IsFloating(args.out[0].dtype) && IsPlain<kIndices>(args.in[0].shape, args.in[1].shape, &size))
+    return Matmul(args.run, args.out[0].dtype, false, swapped, size, args.in[0].dptr, args.in[1].dptr, args.out[0].dptr, args.workspace);
   const Indices x = kIndices(*args.attrs, args.in[0].shape, args.in[1].shape);
   Contract(args, x.sizes, {Label(args.in[0], x.a), Label(args.in[1], x.b)}, LabelResult(args.out[0], x), args.out[0]);
 }
@@ -207,8 +237,11 @@ void ProductBackward(KernelArgs& args) {
 
 template <IndicesFn kIndices, int times>
 double ProductFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>) {
-  const Indices x = kIndices(attrs, in[times - 1].shape, in[times].shape);
   double n = 2.0 * times;
+  MatmulSize size;
+  if (IsPlain<kIndices>(in[times - 1].shape, in[times].shape, &size))
+    return n * static_cast<double>(size.batch * size.m) * static_cast<double>(size.n * size.k);
+  const Indices x = kIndices(attrs, in[times - 1].shape, in[times].shape);
   for (int64_t s : x.sizes) n *= static_cast<double>(s);
   return n;
 }
@@ -268,9 +301,11 @@ constexpr const char* kAnyType = " Any dtype; both arrays have the same one. Int
                                      "vector is a row of a and a column of b, and its dimension is left out of the result.") +
                              kAnyType)
       .set_precision(Precision::kLow)
-      .set_trait(SwappedForm{[] {
-        return MakeAttrs(Op::Get("_npi_einsum"), {{"num_args", "2"}, {"subscripts", "...ij,...kj->...ik"}});
-      }});
+      .set_trait(SwappedForm{[] { return MakeAttrs(Op::Get("_matmul_transposed"), {}); }});
+  Product<SwappedMatmulIndices>("_matmul_transposed", std::string("Products of the matrices in the last two dimensions of a with those of "
+                                                                  "b, transposed. The dimensions before them are broadcast.") +
+                                                          kAnyType)
+      .set_precision(Precision::kLow);
   Product<TensordotIndices, TensordotParam>("_npi_tensordot",
                                             std::string("The sum of products over pairs of dimensions. The result has the "
                                                         "other dimensions of a, then those of b.") +

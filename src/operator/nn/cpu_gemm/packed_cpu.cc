@@ -20,6 +20,7 @@ constexpr int64_t kSmallWeights = 1 << 16, kLargeWeights = 1 << 18;  // elements
 constexpr int64_t kRing = 32768;      // elements: lines between an expansion and its depthwise sums, in the second-level cache
 constexpr int64_t kGroup = 8192;      // elements: of it, in the first level
 constexpr int64_t kStepPixels = 192;  // of an expansion at a time: weights are read once for them
+constexpr double kFlopsOfByte = 3;    // a core computes that much while a byte of weights comes from the last cache
 constexpr double kRemote = 0.1;       // what it costs to divide channels: half of what is read next lies in another core's cache
 alignas(64) const float kZeros[kMostDepth] = {};  // what lies outside the data
 
@@ -35,6 +36,11 @@ PackedEpilogue EpilogueOf(const void* bias, const float* addend, const EpilogueO
   return e;
 }
 
+/* For few pixels the weights, which are read once, take longer than the sums. */
+double WorkOf(const Geometry& g) {
+  return std::max(g.Flops(), kFlopsOfByte * sizeof(float) * static_cast<double>(g.blocks * g.block_f * g.K()));
+}
+
 int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
 
 void Run(const Geometry& g, const float* x, const float* packed, const PackedEpilogue& e, const EpilogueOp* post, float* y,
@@ -42,7 +48,7 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
   const int lanes = Lanes();
   const int64_t pixels = g.Pixels(), panels = g.blocks > 1 ? g.blocks : PackedPanels(g.filters, lanes),
                 width = g.blocks > 1 ? g.block_f : 2 * lanes;  // blocks in place of panels
-  const int threads = OmpThreadsForFlops(g.Flops());
+  const int threads = OmpThreadsForFlops(WorkOf(g));
   const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
   const int64_t weights = g.K() * g.filters;
   const int64_t usual = std::min(weights > kLargeWeights   ? kManyPixels
