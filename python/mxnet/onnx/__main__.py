@@ -1,7 +1,7 @@
 """ONNX models on the command line.
 
-    python -m mxnet.onnx run model.onnx [--shape NAME=1,3,224,224] [--out FILE.npz]
-                                        [--input NAME=FILE.npy]
+    python -m mxnet.onnx run model.onnx [--shape NAME=1,3,224,224] [--size NAME=12]
+                                        [--input NAME=FILE.npy] [--out FILE.npz]
     python -m mxnet.onnx bench model.onnx [--shape ...] [--seconds 5]
     python -m mxnet.onnx explain model.onnx [--shape ...]
     python -m mxnet.onnx convert model.onnx PREFIX [--shape ...]
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..base import MXNetError
 from ._model import load
+from ._sizes import names_in, size_of
 
 
 def _pairs(texts, what):
@@ -27,34 +28,53 @@ def _pairs(texts, what):
     return pairs
 
 
-def _shapes(model, texts, needed=True):
-    shapes = {}
-    for name, value in _pairs(texts, "shape").items():
-        try:
-            shapes[name] = tuple(int(d) for d in value.replace("x", ",").split(",") if d)
-        except ValueError:
-            raise ValueError(f"[onnx] --shape {name}={value}; accepted: sizes with commas between") from None
-    names = [i.name for i in model.inputs]
-    for name in shapes:
-        if name not in names:
-            raise ValueError(f"[onnx] the model has no input {name}; accepted: {', '.join(names)}")
-    if needed:
-        sizes = {d: n for i in model.inputs for d, n in zip(i.shape or (), shapes.get(i.name, ())) if isinstance(d, str)}
-        for info in model.inputs:
-            shapes.setdefault(info.name, tuple(d if isinstance(d, int) else sizes.get(d, 1) for d in info.shape or ()))
+def _whole(text, what, accepted):
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"[onnx] --{what}; accepted: {accepted}") from None
+
+
+def _known(names, accepted, what):
+    for name in names:
+        if name not in accepted:
+            raise ValueError(f"[onnx] the model has no {what} {name}; accepted: {', '.join(accepted) or 'none'}")
+
+
+def _free_names(model):
+    """Of dimensions of inputs."""
+    return sorted({name for i in model.inputs for d in i.shape or () if isinstance(d, str) for name in names_in(d)})
+
+
+def _shapes(model, args, needed=True):
+    shapes = {name: tuple(_whole(d, f"shape {name}={value}", "sizes with commas between") for d in value.replace("x", ",").split(",") if d)
+              for name, value in _pairs(args.shape, "shape").items()}
+    _known(shapes, [i.name for i in model.inputs], "input")
+    sizes = {d: n for i in model.inputs for d, n in zip(i.shape or (), shapes.get(i.name, ())) if isinstance(d, str)}
+    given = {name: _whole(value, f"size {name}={value}", "a number") for name, value in _pairs(args.size, "size").items()}
+    _known(given, _free_names(model), "free size")
+    sizes.update(given)
+    for info in model.inputs:
+        dims = info.shape or ()
+        if needed or all(isinstance(d, int) or (d and all(name in sizes for name in names_in(d))) for d in dims):
+            shapes.setdefault(info.name, tuple(size_of(d, sizes) for d in dims))
     return shapes
 
 
 def _free_sizes(model, args):
     """What to say behind an error that made-up sizes may have caused."""
     given = {**_pairs(args.shape, "shape"), **_pairs(getattr(args, "input", None), "input")}
+    told = _pairs(args.size, "size")
     free = [i for i in model.inputs if i.name not in given and not all(isinstance(d, int) for d in i.shape or ())]
-    return "".join(f"\nSizes that the model leaves free are 1 in the shape of {i}, or as in other inputs; "
-                   f"--shape {i.name}=... gives them" for i in free)
+    names = sorted({n for i in free for d in i.shape if isinstance(d, str) for n in names_in(d) if n not in told})
+    unnamed = [i for i in free if None in i.shape]
+    text = "".join(f"\nA size without a name is 1 in the shape of {i}; --shape {i.name}=... gives all" for i in unnamed)
+    return text + (f"\nSizes that the model leaves free are 1, or as in other inputs: {', '.join(names)}; "
+                   f"--size {names[0]}=... gives one, --shape {free[0].name}=... those of an input" if names else "")
 
 
 def _random(model, shapes, seed=0):
-    """Inputs to try a model with: normal floats, small integers."""
+    """Inputs to try a model with: normal floats, small integers, and masks that keep all."""
     draw, values = np.random.RandomState(seed), {}
     for info in model.inputs:
         if info.kind != "tensor" or info.dtype in (None, "string"):
@@ -62,6 +82,8 @@ def _random(model, shapes, seed=0):
         shape, dtype = shapes[info.name], "float32" if info.dtype == "bfloat16" else info.dtype
         if np.dtype(dtype).kind == "f":
             values[info.name] = draw.standard_normal(shape).astype(dtype)
+        elif "mask" in info.name.lower():
+            values[info.name] = np.ones(shape, dtype)
         else:
             values[info.name] = draw.randint(0, 2, shape).astype(dtype)
     return values
@@ -69,7 +91,7 @@ def _random(model, shapes, seed=0):
 
 def _inputs(model, args):
     given = {name: np.load(path, allow_pickle=False) for name, path in _pairs(args.input, "input").items()}
-    shapes = _shapes(model, args.shape)
+    shapes = _shapes(model, args)
     made = {k: v for k, v in _random(model, shapes).items() if k not in given} if len(given) < len(model.inputs) else {}
     return {**made, **given}
 
@@ -168,7 +190,7 @@ def convert(args):
     from ..ndarray import save
     from ._import import split
     model = load(args.model)
-    shapes = _shapes(model, args.shape, needed=False)
+    shapes = _shapes(model, args, needed=False)
     for info in model.inputs:
         if info.name not in shapes and any(not isinstance(d, int) for d in (info.shape or ())[1:]):
             raise ValueError(f"[onnx] no shape for the input {info}; accepted: --shape {info.name}=SIZE,SIZE,...")
@@ -198,7 +220,8 @@ def main(argv=None):
         if function is convert:
             command.add_argument("prefix")
         if function is not check:
-            command.add_argument("--shape", action="append", metavar="NAME=1,3,224,224")
+            command.add_argument("--shape", action="append", metavar="NAME=1,3,224,224", help="of an input")
+            command.add_argument("--size", action="append", metavar="NAME=12", help="of dimensions that the model names so")
         if function not in (check, convert):
             command.add_argument("--input", action="append", metavar="NAME=FILE.npy", help="instead of random numbers")
             command.add_argument("--precision", choices=("float32", "bfloat16", "float16"),

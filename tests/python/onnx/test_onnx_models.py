@@ -431,13 +431,40 @@ def test_the_command_line(tmp_path, capsys):
     onnx.save_model(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=10), free)
     main(["run", free, "--shape", "x=5,2"])
     assert "y: float32 (5, 2)" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match=r"free are 1 in the shape of z: float32 \(n, 2\).*--shape z=... gives them"):
+    main(["run", free, "--size", "n=4", "--size", "m=2"])
+    assert "y: float32 (4, 2)" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match=r"free are 1, or as in other inputs: n; --size n=... gives one, --shape z=... those of an input"):
         main(["run", free, "--shape", "x=5,3"])
+    main(["convert", free, str(tmp_path / "sized"), "--size", "n=3", "--size", "m=2"])
     with pytest.raises(SystemExit, match=r"no shape for the input x: .*accepted: --shape x=SIZE"):
         main(["convert", free, str(tmp_path / "free")])
-    for wrong in (["run", path, "--shape", "q=1"], ["run", str(tmp_path / "none.onnx")], ["run", path, "--shape", "x=a"]):
+    for wrong in (["run", path, "--shape", "q=1"], ["run", str(tmp_path / "none.onnx")], ["run", path, "--shape", "x=a"],
+                  ["run", free, "--size", "k=1"], ["run", free, "--size", "n=a"], ["run", free, "--size", "n"]):
         with pytest.raises(SystemExit, match=r"\[onnx\]"):
             main(wrong)
+
+
+def test_sizes_that_are_sums(tmp_path, capsys):
+    """As exporters name the sizes of a decoder with a cache."""
+    from mxnet.onnx.__main__ import main
+    dims = {"mask": ["n", "past + new"], "past_keys": ["n", "past", 2], "keys": ["n", "new", 2]}
+    graph = h.make_graph([h.make_node("Concat", ["past_keys", "keys"], ["k"], axis=1), h.make_node("Unsqueeze", ["mask", "axis"], ["m"]),
+                          h.make_node("Mul", ["k", "m"], ["y"])], "g", [h.make_tensor_value_info(k, T.FLOAT, v) for k, v in dims.items()],
+                         [h.make_tensor_value_info("y", T.FLOAT, None)], [h.make_tensor("axis", T.INT64, [1], [2])])
+    path = str(tmp_path / "cache.onnx")
+    onnx.save_model(h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=10), path)
+    main(["run", path])
+    main(["run", path, "--size", "past=7", "--shape", "keys=2,3,2"])
+    text = capsys.readouterr().out
+    assert "y: float32 (1, 2, 2)" in text and "y: float32 (2, 10, 2)" in text
+
+
+@pytest.mark.parametrize("dimension, size", [("a", 5), ("a + b", 8), ("2*a", 10), ("a//2", 2), ("Max(a, b) - 1", 4), ("a*(b - 1)", 10),
+                                             ("unknown", 1), ("a-b", 1), ("a + unknown", 6), ("any text", 1), ("a - 9", 0), ("a//c", 1),
+                                             ("__import__('os')", 1), ("a.b", 1), ("", 1), ("(" * 500, 1), (7, 7), (None, 1)])
+def test_sizes_by_names(dimension, size):
+    from mxnet.onnx._sizes import size_of
+    assert size_of(dimension, {"a": 5, "b": 3, "c": 0}) == size
 
 
 def test_what_can_be_read_is_listed():
