@@ -198,14 +198,20 @@ TEST(Packed, Groups) {
 }
 
 TEST(Packed, Depthwise) {
-  for (int64_t stride : {1, 2})
-    for (int64_t pad : {0, 1})
-      for (int64_t c : {16, 24, 37, 64, 130})
-        for (int64_t w : {3, 4, 5, 7, 14}) {
-          Problem p({2, w + 1, w, c, c, 3, 3, stride, stride, pad, pad, 1}, c, c % 2 == 0);
-          if (!DepthwiseTakes(p.call, false)) continue;
-          Check(&p, p.Sums());
-        }
+  for (int64_t taps : {3, 5, 7}) {
+    int taken = 0;
+    for (int64_t stride : {1, 2})
+      for (int64_t pad = 0; pad <= taps / 2; ++pad)
+        for (int64_t c : {16, 24, 37, 64, 130})
+          for (int64_t w : {3, 4, 5, 7, 14}) {
+            if (w + 2 * pad < taps) continue;
+            Problem p({2, w + 1, w, c, c, taps, taps, stride, stride, pad, pad, 1}, c, c % 2 == 0);
+            if (!DepthwiseTakes(p.call, false)) continue;
+            Check(&p, p.Sums());
+            ++taken;
+          }
+    EXPECT_GT(taken, 30) << taps;
+  }
 }
 
 // An image whose channels are apart is put in order while its border is added.
@@ -272,7 +278,7 @@ TEST(Packed, ExpandDepthwise) {
     }
   }
   Problem a({1, 5, 5, 8, 24, 1, 1, 1, 1, 0, 0, 1}, 1, true), b({1, 5, 5, 24, 24, 3, 3, 1, 1, 1, 1, 1}, 24, true);
-  EXPECT_TRUE(ExpandDepthwiseTakes(a.call, b.call) == (DetectedCpuLevel() != CpuLevel::kV4));  // whole vectors
+  EXPECT_TRUE(ExpandDepthwiseTakes(a.call, b.call) == (CurrentCpuLevel() != CpuLevel::kV4));  // whole vectors
   a.call.post = {EpilogueKind::kTanh};
   EXPECT_FALSE(ExpandDepthwiseTakes(a.call, b.call));
 }
@@ -350,6 +356,7 @@ TEST(Packed, NotTaken) {
   EXPECT_FALSE(taken([](ConvCall* c) { c->dims.stride[1] = 3; }, 16));
   EXPECT_FALSE(taken([](ConvCall* c) { c->dims.dilate[1] = 2; }, 16));
   EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[1] = 5; }, 16));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[1] = c->dims.kernel[2] = 9; }, 16));
 }
 
 // As a plan calls it: packed weights are kept in the node's state as long as the version stays.

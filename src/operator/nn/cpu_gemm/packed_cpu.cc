@@ -158,7 +158,8 @@ DepthwiseDims DepthwiseOf(const ConvCall& call) {
   const ConvDims& d = call.dims;
   DepthwiseDims w;
   w.batch = d.batch, w.channels = d.channels, w.h = d.in[1], w.w = d.in[2], w.oh = d.out[1], w.ow = d.out[2];
-  w.stride = static_cast<int>(d.stride[1]), w.pad_h = static_cast<int>(d.pad[1]), w.pad_w = static_cast<int>(d.pad[2]);
+  w.taps = static_cast<int>(d.kernel[1]), w.stride = static_cast<int>(d.stride[1]), w.pad_h = static_cast<int>(d.pad[1]),
+  w.pad_w = static_cast<int>(d.pad[2]);
   return w;
 }
 
@@ -253,22 +254,25 @@ bool DepthwiseTakes(const ConvCall& call, bool with_addend) {
     return false;
   if (!call.src.channels_last || !call.dst.channels_last || d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0)
     return false;
-  if (d.stride[1] != d.stride[2] || d.stride[1] > 2) return false;
+  const int64_t taps = d.kernel[1];
+  if (d.stride[1] != d.stride[2] || d.stride[1] > 2 || (taps != 3 && taps != 5 && taps != kMostDepthwiseTaps)) return false;
   for (int i = 1; i < 3; ++i)
-    if (d.kernel[i] != 3 || d.dilate[i] != 1 || d.pad[i] > 1 || (d.out[i] - 1) * d.stride[i] + 3 - d.pad[i] > d.in[i] + 1) return false;
+    if (d.kernel[i] != taps || d.dilate[i] != 1 || d.pad[i] > taps / 2 ||
+        (d.out[i] - 1) * d.stride[i] + taps - d.pad[i] > d.in[i] + taps / 2)
+      return false;
   return d.channels >= Lanes() && (!with_addend || d.channels % Lanes() == 0);
 }
 
-int64_t DepthwiseSize(const ConvCall& call) { return RoundUp(call.dims.channels, Lanes()) * 9; }
+int64_t DepthwiseSize(const ConvCall& call) { return RoundUp(call.dims.channels, Lanes()) * call.dims.KernelSize(); }
 
 void PackDepthwise(const ConvCall& call, float* packed) {
-  const int64_t channels = call.dims.channels;
+  const int64_t channels = call.dims.channels, window = call.dims.KernelSize();
   const int lanes = Lanes();
-  const float* w = static_cast<const float*>(call.weight.ptr);  // (C, 1, 3, 3) and (C, 3, 3, 1) are the same
+  const float* w = static_cast<const float*>(call.weight.ptr);  // (C, 1, K, K) and (C, K, K, 1) are the same
   for (int64_t at = 0; at < channels; at += lanes) {
     const int64_t c = std::min(at, channels - lanes);
-    for (int i = 0; i < 9; ++i)
-      for (int j = 0; j < lanes; ++j) packed[at * 9 + i * lanes + j] = w[(c + j) * 9 + i];
+    for (int64_t i = 0; i < window; ++i)
+      for (int j = 0; j < lanes; ++j) packed[at * window + i * lanes + j] = w[(c + j) * window + i];
   }
 }
 
@@ -281,7 +285,7 @@ void DepthwiseRun(const ConvCall& call, const float* packed, const float* addend
   const int64_t lines = d.batch * d.oh, groups = d.channels / (2 * Lanes());
   // Depthwise sums wait for memory more than for arithmetic: they are worth a second thread
   // earlier.
-  const int threads = OmpThreadsForFlops(4.0 * 18 * static_cast<double>(lines * d.ow * d.channels));
+  const int threads = OmpThreadsForFlops(8.0 * static_cast<double>(lines * d.ow * d.channels * d.taps * d.taps));
   const bool by_channels = groups >= 4 * threads && lines < 16 * threads;
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     for (int64_t id = first; id < last; ++id) {
@@ -311,9 +315,9 @@ bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise) {
   if (expand.dtype != kFloat32 || !GeometryOf(expand, Lanes(), &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) ||
       !bounds(depthwise.post))
     return false;
-  return a.KernelSize() == 1 && a.groups == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last &&
-         b.batch == a.batch && b.channels == a.filters && b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0 &&
-         b.in[2] <= kPointers;
+  return a.KernelSize() == 1 && b.KernelSize() == 9 && a.groups == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 &&
+         expand.src.channels_last && b.batch == a.batch && b.channels == a.filters && b.in[1] == a.in[1] && b.in[2] == a.in[2] &&
+         b.channels % Lanes() == 0 && b.in[2] <= kPointers;
 }
 
 /*

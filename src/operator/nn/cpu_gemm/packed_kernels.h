@@ -46,11 +46,13 @@ inline int64_t PackedPanels(int64_t filters, int lanes) {
   return panels > 0 ? panels : 1;
 }
 
-/* A 3x3 depthwise convolution, channels-last; weights are [vector of channels][9][lanes], the last
- * vector ending with the last channel. */
+constexpr int kMostDepthwiseTaps = 7;
+
+/* A depthwise convolution with a square window of 3, 5 or 7 lines, channels-last; weights are
+ * [vector of channels][taps x taps][lanes], the last vector ending with the last channel. */
 struct DepthwiseDims {
   int64_t batch = 0, channels = 0, h = 0, w = 0, oh = 0, ow = 0;
-  int stride = 1, pad_h = 0, pad_w = 0;  // 1 or 2; 0 or 1
+  int taps = 3, stride = 1, pad_h = 0, pad_w = 0;  // stride: 1 or 2; pad: at most half a window
 };
 
 }  // namespace nn
@@ -66,10 +68,10 @@ struct DepthwiseDims {
    * */                                       \
   void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin,       \
                       int64_t c_end, const nn::PackedEpilogue& e, float* y);                                                              \
-  /* One or two (`height`) adjacent lines of results, channels [c_begin, c_end), whole vectors.
-   * lines[i] is the i-th line of data that they need, from the first column on that a window
-   * reaches, with \ zeros where it reaches outside: [column][lanes] of the first vector, the others
-   * `apart`. y is the first pixel of the result, e.addend is not looked at. */                                           \
+  /* One or two (`height`) adjacent lines of results of 3x3 windows, channels [c_begin, c_end),
+   * whole vectors. lines[i] is the i-th line of data that they need, from the first column on that
+   * a window reaches, with zeros where it reaches outside: [column][lanes] of the first vector, the
+   * others `apart`. y is the first pixel of the result, e.addend is not looked at. */                                           \
   void DepthwiseVectors(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t apart, const float* weight,            \
                         int64_t c_begin, int64_t c_end, const nn::PackedEpilogue& e, float* y);
 

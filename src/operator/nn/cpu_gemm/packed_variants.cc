@@ -164,10 +164,10 @@ void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const P
 }
 
 /*
- * The sums of a 3x3 depthwise tile: kHeight x kColumns results of one vector of channels. Data at
- * line i, column j of what the tile's windows cover.
+ * The sums of a depthwise tile with square windows: kHeight x kColumns results of one vector of
+ * channels. Data at line i, column j of what the tile's windows cover.
  */
-template <int kStride, int kHeight, int kColumns>
+template <int kTaps, int kStride, int kHeight, int kColumns>
 struct DepthwiseSums {
   Vec sum[kHeight][kColumns];
   inline __attribute__((always_inline)) void Begin(Vec bias) {
@@ -182,7 +182,7 @@ struct DepthwiseSums {
 #pragma GCC unroll 8
       for (int s = 0; s < kColumns; ++s) {
         const int kh = i - r * kStride, kw = j - s * kStride;
-        if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += x * Load(weight + (kh * 3 + kw) * kLanes);
+        if (kh >= 0 && kh < kTaps && kw >= 0 && kw < kTaps) sum[r][s] += x * Load(weight + (kh * kTaps + kw) * kLanes);
       }
   }
   // addend: null, or laid out as y
@@ -202,19 +202,20 @@ struct DepthwiseSums {
 };
 
 /*
- * kHeight x kColumns results of a depthwise convolution and all channels of [0, channels). kFirst,
- * kLast: the window's first column of the first result, the last one of the last, lie outside the
- * data. line[i]: the data below the first result's window's corner; null where outside.
+ * kHeight x kColumns results of a depthwise convolution and all channels of [begin, end). line[i]:
+ * the data below the first result's window's corner; null where outside. Of the columns that the
+ * windows cover, the first kFirst and the last kLast lie outside the data; kFirst negative: those
+ * outside of [from, to) do.
  */
-template <int kStride, int kHeight, int kColumns, bool kFirst, bool kLast>
-void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, int64_t begin, int64_t end, const PackedEpilogue& e,
-                   const float* addend, float* y, int64_t ld_y, int64_t line_y) {
-  constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
+template <int kTaps, int kStride, int kHeight, int kColumns, int kFirst, int kLast>
+void DepthwiseTile(const float* const* line, int from, int to, int64_t ld, const float* weights, int64_t begin, int64_t end,
+                   const PackedEpilogue& e, const float* addend, float* y, int64_t ld_y, int64_t line_y) {
+  constexpr int kLines = (kHeight - 1) * kStride + kTaps, kWide = (kColumns - 1) * kStride + kTaps;
   const Vec low = Vec{} + e.low, high = Vec{} + e.high;
   for (int64_t at = begin; at < end; at += kLanes) {
     const int64_t c = std::min(at, end - kLanes);  // the last vector may cover some channels again
-    const float* weight = weights + at * 9;
-    DepthwiseSums<kStride, kHeight, kColumns> sums;
+    const float* weight = weights + at * kTaps * kTaps;
+    DepthwiseSums<kTaps, kStride, kHeight, kColumns> sums;
     sums.Begin(e.bias ? Load(e.bias + c) : Vec{});
 #pragma GCC unroll 8
     for (int i = 0; i < kLines; ++i) {
@@ -223,7 +224,7 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
       data += c;
 #pragma GCC unroll 16
       for (int j = 0; j < kWide; ++j) {
-        if ((kFirst && j == 0) || (kLast && j == kWide - 1)) continue;
+        if (kFirst < 0 ? j < from || j >= to : j < kFirst || j >= kWide - kLast) continue;
         sums.Add(i, j, Load(data + j * ld), weight);
       }
     }
@@ -231,38 +232,53 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
   }
 }
 
-using DepthwiseFn = void (*)(const float* const*, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*, float*,
-                             int64_t, int64_t);
+using DepthwiseFn = void (*)(const float* const*, int, int, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*,
+                             float*, int64_t, int64_t);
 
-template <int kStride, int kHeight, int kColumns>
-DepthwiseFn Edges(bool first, bool last) {
-  return first ? (last ? DepthwiseTile<kStride, kHeight, kColumns, true, true> : DepthwiseTile<kStride, kHeight, kColumns, true, false>)
-               : (last ? DepthwiseTile<kStride, kHeight, kColumns, false, true> : DepthwiseTile<kStride, kHeight, kColumns, false, false>);
+template <int kTaps, int kStride, int kHeight, int kFirst, int kLast>
+DepthwiseFn Columns(int64_t columns) {
+  return columns == 4   ? DepthwiseTile<kTaps, kStride, kHeight, 4, kFirst, kLast>
+         : columns == 3 ? DepthwiseTile<kTaps, kStride, kHeight, 3, kFirst, kLast>
+         : columns == 2 ? DepthwiseTile<kTaps, kStride, kHeight, 2, kFirst, kLast>
+                        : DepthwiseTile<kTaps, kStride, kHeight, 1, kFirst, kLast>;
 }
 
-template <int kStride, int kHeight>
-DepthwiseFn Columns(int64_t columns, bool first, bool last) {
-  return columns == 4   ? Edges<kStride, kHeight, 4>(first, last)
-         : columns == 3 ? Edges<kStride, kHeight, 3>(first, last)
-         : columns == 2 ? Edges<kStride, kHeight, 2>(first, last)
-                        : Edges<kStride, kHeight, 1>(first, last);
+/* Narrow windows, which are the most frequent ones, have tiles of their own for each border. */
+template <int kTaps, int kStride, int kHeight>
+DepthwiseFn TileOf(int64_t columns, bool first, bool last) {
+  if (!first && !last) return Columns<kTaps, kStride, kHeight, 0, 0>(columns);
+  if constexpr (kTaps == 3) {
+    if (first && last) return Columns<kTaps, kStride, kHeight, 1, 1>(columns);
+    return first ? Columns<kTaps, kStride, kHeight, 1, 0>(columns) : Columns<kTaps, kStride, kHeight, 0, 1>(columns);
+  } else {
+    return Columns<kTaps, kStride, kHeight, -1, -1>(columns);
+  }
 }
 
 // One or two lines of results.
-template <int kStride, int kHeight>
-void DepthwiseStripe(const nn::DepthwiseDims& d, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end,
+template <int kTaps, int kStride, int kHeight>
+void DepthwiseStripe(const nn::DepthwiseDims& d, const float* const* lines, const float* weight, int64_t c_begin, int64_t c_end,
                      const PackedEpilogue& e, float* y) {
-  constexpr int kLines = (kHeight - 1) * kStride + 3;
-  const int64_t groups = (d.ow + 3) / 4;
+  constexpr int kLines = (kHeight - 1) * kStride + kTaps;
+  const int64_t groups = (d.ow + 3) / 4, ld = d.channels;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t ox = d.ow * g / groups, columns = d.ow * (g + 1) / groups - ox, ix = ox * kStride - d.pad_w;
-    const bool first = ix < 0, last = ix + (columns - 1) * kStride + 2 >= d.w;
+    const int wide = static_cast<int>(columns - 1) * kStride + kTaps, from = static_cast<int>(std::max<int64_t>(0, -ix)),
+              to = static_cast<int>(std::min<int64_t>(wide, d.w - ix));
     const float* line[kLines];
     for (int i = 0; i < kLines; ++i) line[i] = lines[i] ? lines[i] + ix * ld : nullptr;
-    const int64_t to = ox * d.channels;
-    Columns<kStride, kHeight>(columns, first, last)(line, ld, weight, c_begin, c_end, e, e.addend ? e.addend + to : nullptr, y + to,
-                                                    d.channels, d.ow * d.channels);
+    const int64_t at = ox * d.channels;
+    TileOf<kTaps, kStride, kHeight>(columns, from > 0, to < wide)(
+        line, from, to, ld, weight, c_begin, c_end, e, e.addend ? e.addend + at : nullptr, y + at, d.channels, d.ow * d.channels);
   }
+}
+
+using StripeFn = void (*)(const nn::DepthwiseDims&, const float* const*, const float*, int64_t, int64_t, const PackedEpilogue&, float*);
+
+template <int kTaps>
+StripeFn StripeOf(int stride, int height) {
+  if (stride == 2) return height == 2 ? DepthwiseStripe<kTaps, 2, 2> : DepthwiseStripe<kTaps, 2, 1>;
+  return height == 2 ? DepthwiseStripe<kTaps, 1, 2> : DepthwiseStripe<kTaps, 1, 1>;
 }
 
 // kColumns results of kHeight lines, of one vector of channels whose columns are adjacent and whose
@@ -271,7 +287,7 @@ template <int kStride, int kHeight, int kColumns>
 inline __attribute__((always_inline)) void VectorTile(const float* const* line, int64_t x, const float* weight, Vec bias, Vec low, Vec high,
                                                       float* y, int64_t ld, int64_t line_y) {
   constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
-  DepthwiseSums<kStride, kHeight, kColumns> sums;
+  DepthwiseSums<3, kStride, kHeight, kColumns> sums;
   sums.Begin(bias);
 #pragma GCC unroll 8
   for (int i = 0; i < kLines; ++i) {
@@ -336,16 +352,17 @@ void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* wei
   while (begin < end) {
     const int64_t n = begin / d.oh, oy = begin % d.oh, to = begin * d.ow * d.channels;
     const int height = begin + 1 < end && oy + 1 < d.oh ? 2 : 1;
-    const float* lines[5];
-    for (int i = 0; i < (height - 1) * d.stride + 3; ++i) {
+    const float* lines[nn::kMostDepthwiseTaps + 2];
+    for (int i = 0; i < (height - 1) * d.stride + d.taps; ++i) {
       const int64_t iy = oy * d.stride - d.pad_h + i;
       lines[i] = iy >= 0 && iy < d.h ? x + (n * d.h + iy) * row : nullptr;
     }
     PackedEpilogue own = e;
     if (e.addend) own.addend = e.addend + to;
-    const auto stripe = d.stride == 2 ? (height == 2 ? DepthwiseStripe<2, 2> : DepthwiseStripe<2, 1>)
-                                      : (height == 2 ? DepthwiseStripe<1, 2> : DepthwiseStripe<1, 1>);
-    stripe(d, lines, d.channels, weight, c_begin, c_end, own, y + to);
+    const StripeFn stripe = d.taps == 3   ? StripeOf<3>(d.stride, height)
+                            : d.taps == 5 ? StripeOf<5>(d.stride, height)
+                                          : StripeOf<7>(d.stride, height);
+    stripe(d, lines, weight, c_begin, c_end, own, y + to);
     begin += height;
   }
 }
