@@ -286,7 +286,8 @@ void DepthwiseRun(const ConvCall& call, const float* packed, const float* addend
   // Depthwise sums wait for memory more than for arithmetic: they are worth a second thread
   // earlier.
   const int threads = OmpThreadsForFlops(8.0 * static_cast<double>(lines * d.ow * d.channels * d.taps * d.taps));
-  const bool by_channels = groups >= 4 * threads && lines < 16 * threads;
+  // Whole images stay with the core that multiplied them.
+  const bool by_channels = groups >= 4 * threads && lines < 16 * threads && (threads == 1 || d.batch % threads != 0);
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     for (int64_t id = first; id < last; ++id) {
       if (by_channels) {
