@@ -9,6 +9,7 @@
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/loops/gather.h"
 #include "operator/pointwise/loops/plain_conversion.h"
+#include "operator/pointwise/repeats.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {
@@ -188,7 +189,7 @@ void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask, unsigned
 }
 
 // Blocks: gather what is broadcast, convert what has another dtype, compute, convert or add back.
-void RunBlocks(const Job& job, int64_t begin, int64_t end) {
+void RunBlocks(const Job& job, const Repeats& repeats, int64_t begin, int64_t end) {
   alignas(64) char buffers[kMaxOperands][kBlock * 8];
   alignas(64) char raw[kBlock * 8];
   alignas(64) char result[kBlock * 8];
@@ -208,12 +209,13 @@ void RunBlocks(const Job& job, int64_t begin, int64_t end) {
     FillElements(buffers[k], n, &e, static_cast<size_t>(size));
   }
 
-  for (int64_t i = begin; i < end; i += kBlock) {
-    const int64_t n = std::min(kBlock, end - i);
+  Repeats::Walk walk;
+  for (int64_t i = begin, n; i < end; i += n) {
+    n = repeats.Next(i, end, &walk);
     const void* ptrs[kMaxOperands];
     for (int k = 0; k < job.count; ++k) {
       ptrs[k] = buffers[k];
-      if (job.single[k]) continue;
+      if (job.single[k] || (walk.again && repeats.Has(k))) continue;
       const Operand& in = job.in[k];
       const size_t in_size = DTypeSize(in.dtype);
       const void* source = static_cast<const char*>(in.ptr) + i * in_size;
@@ -326,13 +328,20 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   MakePlan(in, count, out.shape, &job.plan);
   unsigned row_mask = 0;
   for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
-  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow;
+  Repeats repeats(kBlock);
+  uint64_t gathers = 0;
+  for (int k = 0; k < count; ++k) {
+    if (job.single[k] || job.contiguous[k]) continue;
+    gathers |= uint64_t{1} << k;
+    repeats.Add(k, job.plan.ndim, job.plan.dim, job.plan.stride[k]);
+  }
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && gathers != repeats.operands();
   const unsigned single = count == 1 ? row_mask : SupportedMask(masks, row_mask);
   ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
     if (rows)
       RunRows(job, begin, end, single, row_mask & ~single);
     else
-      RunBlocks(job, begin, end);
+      RunBlocks(job, repeats, begin, end);
   });
 }
 

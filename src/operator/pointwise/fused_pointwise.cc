@@ -14,6 +14,7 @@
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/pointwise/repeats.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/runtime/subgraph.h"
@@ -280,7 +281,9 @@ class Runner {
     base_ = AlignedTo64<char>(memory.data());
     // single elements are spread once
     for (size_t i = 0; i < sources_.size(); ++i) {
-      if (!sources_[i].single) continue;
+      const Source& s = sources_[i];
+      if (!s.single && !s.along) repeats_.Add(static_cast<int>(i), s.ndim, s.dim, s.stride);
+      if (!s.single) continue;
       char* to = Input(i);
       LoadFn(sources_[i].dtype, p_.compute)(sources_[i].ptr, to, 1);
       Spread(to);
@@ -290,11 +293,12 @@ class Runner {
   void Run(int64_t begin, int64_t end) {
     const TBlob& out = args_.out[0];
     const bool add = args_.req[0] == OpReq::kAdd;
-    for (int64_t at = begin; at < end; at += kTile) {
-      const int64_t n = std::min(kTile, end - at);
+    Repeats::Walk walk;
+    for (int64_t at = begin, n; at < end; at += n) {
+      n = repeats_.Next(at, end, &walk);
       for (size_t i = 0; i < sources_.size(); ++i) {
         const Source& s = sources_[i];
-        if (s.single) continue;
+        if (s.single || (walk.again && repeats_.Has(static_cast<int>(i)))) continue;
         const bool convert = s.dtype != own_;
         const size_t size = DTypeSize(s.dtype);
         if (s.along) {
@@ -406,6 +410,7 @@ class Runner {
   const Program& p_;
   const KernelArgs& args_;
   const std::vector<Source>& sources_;
+  Repeats repeats_{kTile};
   const int own_;  // dtype of the compute type
   const int64_t width_;
   const size_t bytes_;
