@@ -29,6 +29,9 @@
 namespace mxnet {
 namespace {
 
+// The longest estimate of an operator that is called here by several threads.
+constexpr double kMediumNanoseconds = 8 * kInlineNanoseconds;
+
 /* Invocations nest (array functions), hence a stack. */
 class CallBuffersLease {
  public:
@@ -139,15 +142,15 @@ class Execution {
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    const bool small = !async_ && !own_thread_ && IsSmall();
+    const bool here = !async_ && !own_thread_, small = here && IsSmall();
     if (!reqs_ && read_ >= outputs_.size() && small && temporaries_.empty() &&
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
     const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
-    if (later || !(small || (!async_ && !own_thread_ && ReadsSparse())) || ctx_.execution().is_gpu() ||
-        !TryCallHere(engine, *kernel, small))
-      Push(engine, kernel);
+    const bool called = here && !later && !ctx_.execution().is_gpu() &&
+                        (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : IsMedium() && TryCallWithTeam(engine, *kernel));
+    if (!called) Push(engine, kernel);
     FinishTemporaries();
   }
 
@@ -294,6 +297,15 @@ class Execution {
   bool IsSmall(bool stored = false) const {
     const CallCost cost = CostOf(*attrs_, s_->in, s_->out, stored);
     return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds;
+  }
+
+  /* Waking a worker, and this thread when it waits for the result, takes tens of microseconds. */
+  bool IsMedium() const { return CostOf(*attrs_, s_->in, s_->out).NsInCache() < kMediumNanoseconds; }
+
+  /* Where no other thread has a team: this one's does as well as a worker's. */
+  bool TryCallWithTeam(Engine* engine, const Kernel& kernel) {
+    const BorrowedTeam team;
+    return !team.refused() && TryCallHere(engine, kernel, true);
   }
 
   size_t OutputBytes() const {
