@@ -68,6 +68,9 @@ const std::vector<Pass>& PlanPasses() {
        Results::kWanted},
       {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", Always, FuseSoftmax,
        Stage::kEarly, Results::kWanted},
+      {"fuse_square_sum",
+       "A csr matrix times the sums of squares of a table's rows is one operator, which squares the rows that the matrix names alone.",
+       Always, FuseSquareSum, Stage::kEarly, Results::kWanted},
       {"fuse_attention_training",
        "Training: softmax(q k + mask) v is one operator, forward and backward. Its scores are never stored. It may have interleaved "
        "projections, lengths, a mask that wants no gradient, and dropout of the weights.",

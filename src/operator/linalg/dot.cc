@@ -153,6 +153,13 @@ double BackwardFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>
   return 2 * DotFlops<kViews>(attrs, Span<const TBlob>(pair, 2), out);
 }
 
+ViewOf<MatrixProductView> ReadView() {
+  return {[](const Attrs& a) {
+    const auto& p = a.get<DotParam>();
+    return MatrixProductView{p.transpose_a, p.transpose_b};
+  }};
+}
+
 template <ViewFn kViews>
 Op& DotRecord(const std::string& name, const std::string& backward, const char* text) {
   // The product is linear in either input: with u, w the gradients that reach those of lhs and rhs,
@@ -189,15 +196,14 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
   DotRecord<DotViews>(
       "dot", "_backward_dot",
       "Product of matrices. Of arrays with more dimensions the last of lhs and the first of rhs are summed over, of vectors the only one.")
-      .alias("_sparse_dot");
+      .alias("_sparse_dot")
+      .set_trait(Role::kMatrixProduct)
+      .set_trait(ReadView());
   DotRecord<BatchDotViews>("batch_dot", "_backward_batch_dot",
                            "Products of the matrices in the last two dimensions, one for each index of the others.")
       .alias("_npx_batch_dot")
       .set_trait(Role::kBatchedMatrixProduct)
-      .set_trait(ViewOf<MatrixProductView>{[](const Attrs& a) {
-        const auto& p = a.get<DotParam>();
-        return MatrixProductView{p.transpose_a, p.transpose_b};
-      }});
+      .set_trait(ReadView());
   return true;
 }();
 

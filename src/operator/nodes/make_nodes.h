@@ -25,6 +25,8 @@ NodePtr MakeGroupNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeE
                       const std::string& name);
 /* Of the matrices in the last two dimensions. */
 NodePtr MakeMatrixProduct(bool transpose_a, bool transpose_b, std::vector<NodeEntry> operands, const std::string& name);
+/* matrix times the sums of squares of the table's rows. */
+NodePtr MakeProductWithSquareSums(const NodeEntry& matrix, const NodeEntry& table, const std::string& name);
 NodePtr MakeGelu(const NodeEntry& data, const std::string& name);
 /* Channels of groups taken in turn; the groups are arrays, or one array. A result for each begin
  * and end. */

@@ -69,6 +69,7 @@ enum class Role : uint8_t {
   kConcat,  // arrays one behind the other; see AlongAxis
   // Over axes; see ReductionView.
   kSum,
+  kSumOfSquares,
   kMean,
   kVariance,  // the mean of squares around the mean
   kMax,
@@ -76,6 +77,7 @@ enum class Role : uint8_t {
   // An array of one value that does not depend on any input's contents.
   kConstant,
   // Layers.
+  kMatrixProduct,         // of the last dimension and the first; see MatrixProductView
   kBatchedMatrixProduct,  // of the last two dimensions; see MatrixProductView
   kSoftmax,
   kLogSoftmax,

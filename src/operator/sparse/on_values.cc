@@ -86,8 +86,8 @@ TBlob AtStored(KernelArgs& args, const TBlob& in, const SparseParts& at) {
   return out;
 }
 
-/* The first number in [at, last) that is not below `row`: near `at` at once, far ones in steps that
- * double (Bentley, Yao: "An almost optimal algorithm for unbounded searching", 1976). */
+}  // namespace
+
 const int64_t* NextRow(const int64_t* at, const int64_t* last, int64_t row) {
   int64_t step = 1;
   while (step < last - at && at[step] < row) {
@@ -96,8 +96,6 @@ const int64_t* NextRow(const int64_t* at, const int64_t* last, int64_t row) {
   }
   return std::lower_bound(at, at + std::min<int64_t>(step + 1, last - at), row);
 }
-
-}  // namespace
 
 void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out) {
   const size_t bytes = in.shape[0] == 0 ? 0 : in.Bytes() / static_cast<size_t>(in.shape[0]);

@@ -106,6 +106,9 @@ void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out);
  * not store is 0. The first on the CPU. */
 void GatherRows(const TBlob& in, const int64_t* rows, int64_t count, char* out);
 void GatherRows(KernelArgs& args, const TBlob& in, const int64_t* rows, int64_t count, char* out);
+/* The first number in [at, last) that is not below `row`: near `at` at once, far ones in steps that
+ * double (Bentley, Yao: "An almost optimal algorithm for unbounded searching", 1976). */
+const int64_t* NextRow(const int64_t* at, const int64_t* last, int64_t row);
 /* On the CPU: csr `out` = the elements that are not 0 of these; row r ends before number
  * ends[r]. */
 void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);

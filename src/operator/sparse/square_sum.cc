@@ -9,8 +9,10 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/sparse_form.h"
+#include "operator/record/traits.h"
 #include "operator/reduce/records.h"
 #include "operator/sparse/gpu_parts.h"
+#include "operator/sparse/row_sums.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -120,21 +122,26 @@ void SquareSumSparse(KernelArgs& args) {
   });
 }
 
+/* A dense array has gradients of the rows that a row_sparse gradient of sums over axis 1 has. */
 bool TakesSquareSumBackward(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  return in[1] == StorageType::kRowSparse && in[0] != StorageType::kCSR && AxisOf(attrs) >= 0 &&
-         GiveStorage(&(*out)[0], StorageType::kRowSparse);
+  if (in[0] == StorageType::kCSR || AxisOf(attrs) < 0) return false;
+  const bool rows = in[1] == StorageType::kDense && in[0] == StorageType::kRowSparse && AxisOf(attrs) == 1;
+  return (rows || in[1] == StorageType::kRowSparse) && GiveStorage(&(*out)[0], StorageType::kRowSparse);
 }
 
 /* Of sums over axis 1 whose gradient is row_sparse: the rows that both have, as in 1.9.1. So an
- * optimizer does not take rows for touched that nothing was computed from. */
+ * optimizer does not take rows for touched that nothing was computed from. Takes time in proportion
+ * to the rows of that which has fewer. */
 void CommonRows(const SparseParts& ograd, const SparseParts& data, SparseParts* result) {
-  const int64_t *const g = ograd.index[SparseParts::kRows].data<int64_t>(), *const x = data.index[SparseParts::kRows].data<int64_t>();
+  const int64_t *const g = ograd.index[SparseParts::kRows].data<int64_t>(), *const g_last = g + ograd.stored();
+  const int64_t *const x = data.index[SparseParts::kRows].data<int64_t>(), *const x_last = x + data.stored();
   std::vector<std::pair<int64_t, int64_t>> places;  // in ograd, in data
-  for (int64_t i = 0, k = 0; i < ograd.stored() && k < data.stored();) {
-    if (g[i] == x[k]) places.emplace_back(i, k);
-    const int64_t row = std::min(g[i], x[k]);
-    i += g[i] == row;
-    k += x[k] == row;
+  const int64_t *i = g, *k = x;
+  while (i != g_last && k != x_last) {
+    if (*i == *k)
+      places.emplace_back(i++ - g, k++ - x);
+    else
+      *i < *k ? i = sparse::NextRow(i, g_last, *k) : k = sparse::NextRow(k, x_last, *i);
   }
   result->Resize(static_cast<int64_t>(places.size()));
   int64_t* const index = result->index[SparseParts::kRows].data<int64_t>();
@@ -143,23 +150,40 @@ void CommonRows(const SparseParts& ograd, const SparseParts& data, SparseParts* 
     using T = decltype(zero);
     const T *const weight = ograd.values.data<T>(), *const from = data.values.data<T>();
     T* const to = result->values.data<T>();
-    for (size_t n = 0; n < places.size(); ++n) {
-      const auto [i, k] = places[n];
-      index[n] = g[i];
-      for (int64_t c = 0; c < columns; ++c)
-        to[static_cast<int64_t>(n) * columns + c] = static_cast<T>(2 * weight[i] * from[k * columns + c]);
-    }
+    ParallelFor(static_cast<int64_t>(places.size()), sparse::Grain(columns), [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) {
+        const auto [place, row] = places[static_cast<size_t>(n)];
+        index[n] = g[place];
+        for (int64_t c = 0; c < columns; ++c) to[n * columns + c] = static_cast<T>(2 * weight[place] * from[row * columns + c]);
+      }
+    });
   });
+}
+
+/* The same where data has every row: those of ograd. */
+void RowsOfGradient(KernelArgs& args, const SparseParts& ograd, const TBlob& data, SparseParts* result) {
+  TBlob in[2] = {sparse::ValuesOf(ograd), data};
+  in[1].shape = Shape{ograd.stored(), data.shape[1]};
+  in[1].dptr = args.workspace(in[1].Bytes() + 1);
+  sparse::CopyIndex(args, ograd, result);
+  if (result->values.Size() == 0) return;
+  sparse::GatherRows(args, data, ograd.index[SparseParts::kRows].data<int64_t>(), ograd.stored(), in[1].data<char>());
+  sparse::RunKernel(args, *sparse::DenseKernel(args), Span<const TBlob>(in, 2), sparse::ValuesOf(*result));
+}
+
+void SumsBackward(KernelArgs& args, const SparseParts& ograd, const TBlob& data, SparseParts* result) {
+  if (!data.sparse) return RowsOfGradient(args, ograd, data, result);
+  if (sparse::IsWhole(*data.sparse)) return RowsOfGradient(args, ograd, sparse::ValuesOf(*data.sparse), result);
+  args.run.ctx.is_gpu() ? ComputeOnHost(args) : CommonRows(ograd, *data.sparse, result);
 }
 
 /* The dense kernel on the rows of data: with their part of ograd, or (sums over rows) with all. */
 void SquareSumBackwardSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
-  const SparseParts& data = *args.in[1].sparse;
   SparseParts* const result = args.out[0].sparse;
-  if (data.shape.ndim() != 2) return sparse::RunDense(args, 0);
-  if (args.in[0].sparse && AxisOf(*args.attrs) == 1)
-    return args.run.ctx.is_gpu() ? ComputeOnHost(args) : CommonRows(*args.in[0].sparse, data, result);
+  if (args.in[1].shape.ndim() != 2) return sparse::RunDense(args, 0);
+  if (args.in[0].sparse && AxisOf(*args.attrs) == 1) return SumsBackward(args, *args.in[0].sparse, args.in[1], result);
+  const SparseParts& data = *args.in[1].sparse;
   TBlob in[2] = {sparse::AsDense(args, args.in[0]), sparse::ValuesOf(data)};
   if (AxisOf(*args.attrs) == 1) {
     char* const part = static_cast<char*>(args.workspace(static_cast<size_t>(data.stored()) * DTypeSize(in[0].dtype) + 1));
@@ -196,6 +220,10 @@ MXNET_REGISTER_OP(_square_sum)
     .set_precision(Precision::kFull)
     .set_infer_shape(SquareSumShape)
     .set_gradient(BackwardNode("_backward_square_sum", kGradInputs))
+    .set_trait(Role::kSumOfSquares)
+    .set_trait(Reduction{[](const Attrs& attrs, int ndim) {
+      return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
+    }})
     .set_kernel(SquareSum);
 MXNET_REGISTER_SPARSE(_square_sum, TakesSquareSum)
     .set_kernel(DeviceType::kCPU, SquareSumSparse)

@@ -253,6 +253,8 @@ for _a, _b, _attrs in [((3,), (3,), {}), ((2, 3), (3, 4), {}), ((2, 3), (3,), {}
     CASES.append(dict(_products, op=["dot", "_sparse_dot"], inputs=[_a, _b], ref=contract,
                       attrs=_attrs, bad=[dict(inputs=[(2, 3), (4, 5)], attrs={}),
                                          dict(inputs=[(3,), (3,)], attrs=dict(transpose_a=True))]))
+CASES.append(dict(_products, op="_dot_square_sum", inputs=[(3, 4), (4, 5)], ref=lambda a, b: a @ np.sum(b * b, 1, keepdims=True),
+                  empty=[(0, 4), (4, 5)], bad=[dict(inputs=[(3, 4), (5, 4)]), dict(inputs=[(3, 4), (4,)])]))
 CASES.append(dict(_products, op="dot", inputs=[(130, 70), (70, 90)], ref=contract, grad=False,
                   grad2=False, tol={"float32": 1e-4, "float64": 1e-10, "float16": 1e-2,
                                     "bfloat16": 1e-1}))

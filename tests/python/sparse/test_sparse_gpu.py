@@ -104,6 +104,8 @@ CALLS = {
     "dot transposed dense": ((C, D), lambda a, b: mx.nd.dot(a, b, transpose_a=True, forward_stype=D)),
     "dot dense csr": ((D, C), lambda a, b: mx.nd.dot(a, b, transpose_a=True)),
     "dot dense csr dense": ((D, C), lambda a, b: mx.nd.dot(a, b, transpose_b=True)),
+    "dot square sums": ((C, D), lambda a, b: _._dot_square_sum(a, b[:7])),
+    "dot square sums of some rows": ((C, D), lambda a, b: _._dot_square_sum(a, (b[:7] * (b[:7, :1] > 0)).tostype(R))),
     "fully connected": ((C, D), lambda a, b: mx.nd.FullyConnected(a, b, num_hidden=9, no_bias=True)),
     "embedding": ((R,), lambda a: mx.nd.Embedding(ids(a), a, input_dim=9, output_dim=7)),
 }
@@ -161,6 +163,22 @@ def test_gradients_stay_on_the_gpu(function, stype, tmp_path):
         ograd = arrays((stype, stype), shape=y.shape)(ctx)[1]
         assert host_copies(lambda: y.backward(ograd), tmp_path) == {}
         assert gradient.stype == stype
+        found.append(gradient)
+    assert found[1].indices.asnumpy().tolist() == found[0].indices.asnumpy().tolist()
+    np.testing.assert_allclose(numpy(found[1]), numpy(found[0]), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("stype", [R, D])
+def test_gradients_of_sums_of_squares_have_the_rows_of_the_matrix(stype, tmp_path):
+    make, found = arrays((C, D, D)), []
+    for ctx in (mx.cpu(0), mx.gpu(0)):
+        x, dense, ograd = make(ctx)
+        table = dense[:7].tostype(stype)
+        gradient = mx.nd.sparse.zeros(R, table.shape, ctx=ctx)
+        mx.autograd.mark_variables([table], [gradient])
+        with mx.autograd.record():
+            y = _._dot_square_sum(x, table)
+        assert host_copies(lambda: y.backward(ograd[:, :1]), tmp_path) == {}
         found.append(gradient)
     assert found[1].indices.asnumpy().tolist() == found[0].indices.asnumpy().tolist()
     np.testing.assert_allclose(numpy(found[1]), numpy(found[0]), rtol=1e-5, atol=1e-6)

@@ -198,6 +198,9 @@ int FuseLayerNorm(PassGraph* g, PassContext* context);
 /* Softmax and its logarithm over one dimension, written out, become softmax and log_softmax. Early.
  * Returns how many. */
 int FuseSoftmax(PassGraph* g, PassContext* context);
+/* A csr matrix times the sums of squares of a table's rows becomes one operator. Early. Returns
+ * how many. */
+int FuseSquareSum(PassGraph* g, PassContext* context);
 
 /* What is read for its shape and dtype alone is read from nodes that are never computed. Returns
  * how many edges moved. */
