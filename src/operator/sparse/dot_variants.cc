@@ -79,7 +79,7 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
 
 /* How many elements ahead those of the csr matrix are asked for: the processor's own prefetching
  * ends with each page. */
-constexpr int64_t kStream = 256;
+constexpr int64_t kStream = 768;
 
 template <typename T, typename I>
 inline void PrefetchElements(const I* index, const T* values, int64_t n) {
@@ -250,7 +250,10 @@ MXNET_SCALAR void Products(const DotCall<T>& c, int64_t at, const I* index, int6
 template <bool kOne, typename T, typename I>
 void GatherColumn(const DotCall<T>& c, int64_t at, const I* index) {
   using Short = ShortRows<T>;
-  if (!Short::In(c, Short::kLanes / 2)) return GatherRows<kOne>(c, at, index, c.begin, c.end);
+  // Of few rows the processor knows the lengths from the call before.
+  constexpr int64_t kMany = 1 << 16;
+  const int64_t most = c.end - c.begin < kMany ? Short::kLanes / 2 : Short::kLanes;
+  if (!Short::In(c, most)) return GatherRows<kOne>(c, at, index, c.begin, c.end);
   Short rows;
   Short::Visit(c, [&](int64_t begin, int64_t end) {
     if (!Short::Fits(c, begin, end)) return GatherRows<kOne>(c, at, index, begin, end);

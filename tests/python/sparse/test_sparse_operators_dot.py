@@ -182,6 +182,20 @@ def test_short_rows_of_different_lengths(dtype, columns):
 
 
 @pytest.mark.parametrize("dtype,tolerance", [("float32", 2e-5), ("float64", 1e-12)])
+@pytest.mark.parametrize("most", [5, 12, 26, 40])
+def test_many_rows_of_different_lengths(dtype, tolerance, most):
+    """So many that threads and vectors take other ways than with few."""
+    rng, rows, columns = np.random.RandomState(most), 150_000, 300
+    ends = np.concatenate([[0], rng.randint(0, most + 1, rows).cumsum()])
+    index, values = rng.randint(0, columns, ends[-1]), rng.uniform(-1, 1, ends[-1])
+    x = mx.nd.sparse.csr_matrix((values, index, ends), shape=(rows, columns), dtype=dtype)
+    right = rng.uniform(-1, 1, columns)
+    sums = np.concatenate([[0], (values * right[index]).cumsum()])
+    got = mx.nd.dot(x, mx.nd.array(right, dtype=dtype)).asnumpy()
+    np.testing.assert_allclose(got, np.diff(sums[ends]), rtol=tolerance, atol=max(tolerance, 1e-9))
+
+
+@pytest.mark.parametrize("dtype,tolerance", [("float32", 2e-5), ("float64", 1e-12)])
 @pytest.mark.parametrize("last", [0, 1, 3, 40])
 def test_a_vector_times_short_rows(dtype, tolerance, last):
     """The last row ends where the values end, so nothing behind it may be read. The third product
