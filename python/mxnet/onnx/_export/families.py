@@ -4,7 +4,8 @@ import functools
 from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
 from . import (activations, comparisons, control, creation, detection, elementwise,  # noqa: F401
-               indexing, layers, layout, matrices, pooling, quantized, recurrent, reductions, triangles, windows)
+               indexing, layers, layout, matrices, pooling, quantized, recurrent, reductions,
+               special, triangles, windows)
 from .table import CONVERTERS
 
 __all__ = ["find", "names"]
