@@ -22,6 +22,13 @@ def run(path, arrays):
     return session.run(None, {n: arrays[n] for n in names})
 
 
+def run_here(path, arrays):
+    """The same by :func:`mx.onnx.load`."""
+    model = mx.onnx.load(path)
+    results = model.run({i.name: arrays[i.name] for i in model.inputs})
+    return [results[o.name].asnumpy() for o in model.outputs]
+
+
 def assert_equal(ours, theirs, tolerance=1e-4):
     """Equal shapes, dtypes and numbers."""
     assert len(ours) == len(theirs)
@@ -52,6 +59,7 @@ def check_symbol(symbol, arrays, params, folder, tolerance=1e-4, **options):
     path = mx.onnx.export_model(symbol, params, inputs, onnx_file_path=str(folder / "model.onnx"),
                                 **options)
     assert_equal(ours, run(path, arrays), tolerance)
+    assert_equal(ours, run_here(path, arrays), tolerance)
     return path
 
 

@@ -1,11 +1,12 @@
 """Graphs that ONNX nodes hold: bodies of loops, branches."""
 from .package import onnx, tensor_type
 from .shapes import Value, is_static
+from .writing import Writer
 
 __all__ = ["Body"]
 
 
-class Body:
+class Body(Writer):
     """A graph that an ONNX node holds. It reads names of the graphs around it, too.
 
     Made by :meth:`.Conversion.body`; ``input`` and ``run`` come first, then ``proto``.
@@ -15,7 +16,8 @@ class Body:
         self._conversion, self._outer, self._inner = conversion, graph, inner
         self._graph = graph.inside()
         self._dimensions = dimensions.inside(self._graph)
-        self._inputs = []
+        self._inputs, self.opset = [], conversion.opset
+        self.const, self.ints = conversion.const, conversion.ints
 
     def input(self, hint, dims, dtype):
         """A new input."""

@@ -5,6 +5,7 @@ from ... import _dtypes
 from ...base import MXNetError
 from .bodies import Body
 from .shapes import is_static
+from .writing import Writer
 
 __all__ = ["Conversion", "Dimensions"]
 
@@ -81,7 +82,7 @@ class Dimensions:
         return self._graph.add("Gather", [self._shapes[value.name], index], "size")[0]
 
 
-class Conversion:
+class Conversion(Writer):
     """One node of the symbol.
 
     Attributes
@@ -187,15 +188,6 @@ class Conversion:
         """A constant of whole numbers (int64) in one dimension."""
         return self._graph.constant(list(values), np.int64, f"{self.name}_const")
 
-    def cast(self, name, dtype):
-        """`name` in the dtype `dtype`."""
-        from .package import tensor_type
-        return self.op("Cast", name, to=int(tensor_type(dtype)))
-
-    def cast_from(self, name, have, want):
-        """`name`, which has the dtype `have`, in the dtype `want`."""
-        return name if _dtypes.number(have) == _dtypes.number(want) else self.cast(name, want)
-
     def input_as(self, i, dtype):
         """Input i in the dtype `dtype`."""
         return self.cast_from(self[i], self.dtype(i), dtype)
@@ -243,34 +235,6 @@ class Conversion:
     def expand(self, name, dims):
         """`name` repeated to the shape `dims`."""
         return self.op("Expand", name, self.sizes(dims))
-
-    def unsqueeze(self, name, *axes):
-        """`name` with axes of size 1."""
-        return self.op("Unsqueeze", name, self.ints(*axes))
-
-    def squeeze(self, name, *axes):
-        """`name` without axes of size 1."""
-        return self.op("Squeeze", name, self.ints(*axes))
-
-    def transpose(self, name, axes):
-        """`name` with its axes in another order."""
-        axes = list(axes)
-        return name if axes == sorted(axes) else self.op("Transpose", name, perm=axes)
-
-    def slice(self, name, axis, begin, end, step=1):
-        """Part of `name` along one axis; `begin` and `end` are numbers."""
-        return self.op("Slice", name, self.ints(begin), self.ints(end), self.ints(axis),
-                       self.ints(step))
-
-    def reduce(self, kind, name, axes, keepdims=True):
-        """A reduction such as "Mean"; from opset 18 on axes are an input."""
-        axes = list(axes)
-        if not axes:   # to ONNX that says all axes
-            return self.op("Abs" if kind in ("L1", "L2") else "Identity", name)
-        keep = int(bool(keepdims))
-        if kind == "Sum" or self.opset >= 18:
-            return self.op("Reduce" + kind, name, self.ints(*axes), keepdims=keep)
-        return self.op("Reduce" + kind, name, axes=axes, keepdims=keep)
 
 
 def is_float(dtype):
