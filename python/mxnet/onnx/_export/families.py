@@ -3,9 +3,9 @@ import functools
 
 from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
-from . import (activations, comparisons, control, creation, detection, draws,  # noqa: F401
-               elementwise, indexing, layers, layout, matrices, pooling, quantized, recurrent,
-               reductions, solves, special, triangles, windows)
+from . import (activations, assign, comparisons, control, counts, creation,  # noqa: F401
+               detection, draws, elementwise, indexing, layers, layout, matrices, pooling,
+               quantized, recurrent, reductions, solves, special, triangles, windows)
 from .table import CONVERTERS
 
 __all__ = ["find", "names"]

@@ -5,12 +5,12 @@ from .activations import positions_along
 from .shapes import is_static
 from .table import converts
 
-__all__ = []
+__all__ = ["coordinates_last", "whole"]
 
 _NUMBERS = np.iinfo(np.int64)
 
 
-def _whole(c, i):
+def whole(c, i):
     """Input i as int64."""
     return c.input_as(i, np.int64)
 
@@ -39,7 +39,7 @@ def _(c):
     if known is not None and is_static(c.dims()[axis]):
         if known.size and 0 <= known.min() and known.max() < c.shape()[axis]:
             mode = "raise"      # positions are there already
-    index = _inside(c, _whole(c, 1), c.dims()[axis], mode)
+    index = _inside(c, whole(c, 1), c.dims()[axis], mode)
     return c.op("Gather", c[0], index, axis=axis)
 
 
@@ -47,7 +47,7 @@ def _(c):
 def _(c):
     """One number of each row, by its position along an axis."""
     axis, x = c.params["axis"], c[0]
-    index = _whole(c, 1)
+    index = whole(c, 1)
     if axis is None:
         x = c.op("Reshape", x, c.ints(-1))
         index = c.op("Reshape", index, c.ints(-1))
@@ -66,29 +66,29 @@ def _(c):
 
 @converts("batch_take")
 def _(c):
-    index = _inside(c, c.unsqueeze(_whole(c, 1), 1), c.dims()[1], "clip")
+    index = _inside(c, c.unsqueeze(whole(c, 1), 1), c.dims()[1], "clip")
     return c.squeeze(c.op("GatherElements", c[0], index, axis=1), 1)
 
 
-def _coordinates_last(c, i):
+def coordinates_last(c, i):
     """Coordinates of points, which have the first axis, in the last one."""
-    return c.transpose(_whole(c, i), [*range(1, c.ndim(i)), 0])
+    return c.transpose(whole(c, i), [*range(1, c.ndim(i)), 0])
 
 
 @converts("gather_nd")
 def _(c):
-    return c.op("GatherND", c[0], _coordinates_last(c, 1))
+    return c.op("GatherND", c[0], coordinates_last(c, 1))
 
 
 @converts("scatter_nd")
 def _(c):
     zeros = c.expand(c.const(0), c.out_dims())
-    return c.op("ScatterND", zeros, _coordinates_last(c, 1), c[0])
+    return c.op("ScatterND", zeros, coordinates_last(c, 1), c[0])
 
 
 @converts("_scatter_set_nd")
 def _(c):
-    return c.op("ScatterND", c[0], _coordinates_last(c, 2), c[1])
+    return c.op("ScatterND", c[0], coordinates_last(c, 2), c[1])
 
 
 @converts("_npx_index_update", "_npx_index_add")
@@ -97,7 +97,7 @@ def _(c):
     adds = c.op_name.endswith("add")
     if adds and c.opset < 16:
         raise c.unsupported(f"opset {c.opset}", "16 and newer")
-    places = _coordinates_last(c, 1) if c.ndim(1) > 1 else c.unsqueeze(_whole(c, 1), 1)
+    places = coordinates_last(c, 1) if c.ndim(1) > 1 else c.unsqueeze(whole(c, 1), 1)
     shape = c.op("Concat", c.op("Slice", c.op("Shape", places), c.ints(0), c.ints(-1)),
                  c.sizes(c.dims()[_coordinates(c):]), axis=0)
     value = c.op("Expand", c.input_as(2, c.dtype()), shape)
@@ -110,7 +110,7 @@ def _coordinates(c):
 
 @converts("_contrib_index_copy")
 def _(c):
-    return c.op("ScatterND", c[0], c.unsqueeze(_whole(c, 1), 1), c[2])
+    return c.op("ScatterND", c[0], c.unsqueeze(whole(c, 1), 1), c[2])
 
 
 @converts("_index_axes")
@@ -123,7 +123,7 @@ def _(c):
     rank = max(c.ndim(i) for i in range(1, len(c)))
     shape = c.op("Shape", _broadcast_sum(c))
     for i in range(1, len(c)):
-        indices.append(c.unsqueeze(c.op("Expand", _whole(c, i), shape), rank))
+        indices.append(c.unsqueeze(c.op("Expand", whole(c, i), shape), rank))
     index = indices[0] if count == 1 else c.op("Concat", *indices, axis=rank)
     if axis == 0:
         return c.op("GatherND", c[0], index)
@@ -134,9 +134,9 @@ def _(c):
 
 
 def _broadcast_sum(c):
-    total = _whole(c, 1)
+    total = whole(c, 1)
     for i in range(2, len(c)):
-        total = c.op("Add", total, _whole(c, i))
+        total = c.op("Add", total, whole(c, i))
     return total
 
 
@@ -144,7 +144,7 @@ def _broadcast_sum(c):
 def _(c):
     if np.dtype(c.dtype(1)) == np.bool_:
         return _selected(c, c[1], 0)
-    return c.op("Gather", c[0], _whole(c, 1), axis=0)
+    return c.op("Gather", c[0], whole(c, 1), axis=0)
 
 
 @converts("_contrib_boolean_mask")
@@ -199,7 +199,7 @@ def _assigned(c, value):
 def _(c):
     """Rows of zeros where a position is out of range."""
     params = c.params
-    index = c.unsqueeze(_whole(c, 0), c.ndim())
+    index = c.unsqueeze(whole(c, 0), c.ndim())
     hit = c.op("Equal", index, c.const(np.arange(params["depth"]), np.int64))
     on, off = (c.const(params[name], c.out_dtype()) for name in ("on_value", "off_value"))
     return c.op("Where", hit, on, off)
@@ -261,7 +261,7 @@ def _within(c, axis):
     """Where steps of sequences are below their lengths: (steps, batch) or (batch, steps) with ones
     behind."""
     ndim = c.ndim()
-    lengths = c.unsqueeze(_whole(c, 1), axis)
+    lengths = c.unsqueeze(whole(c, 1), axis)
     if ndim > 2:
         lengths = c.unsqueeze(lengths, *range(2, ndim))
     return c.op("Less", positions_along(c, axis), lengths)
@@ -281,14 +281,14 @@ def _(c):
     if not c.params["use_sequence_length"]:
         return c.op("Gather", c[0], c.const(-1, np.int64), axis=axis)
     x = c[0] if axis == 1 else c.transpose(c[0], [1, 0, *range(2, c.ndim())])
-    last = c.op("Sub", c.unsqueeze(_whole(c, 1), 1), c.const(1, np.int64))
+    last = c.op("Sub", c.unsqueeze(whole(c, 1), 1), c.const(1, np.int64))
     return c.op("GatherND", x, last, batch_dims=1)
 
 
 @converts("SequenceReverse")
 def _(c):
     if c.params["use_sequence_length"]:
-        return c.op("ReverseSequence", c[0], _whole(c, 1), time_axis=0, batch_axis=1)
+        return c.op("ReverseSequence", c[0], whole(c, 1), time_axis=0, batch_axis=1)
     return c.op("Slice", c[0], c.ints(_NUMBERS.max), c.ints(_NUMBERS.min), c.ints(0), c.ints(-1))
 
 

@@ -5,10 +5,10 @@ from .conversion import is_float
 from .shapes import is_static
 from .table import converts
 
-__all__ = []
+__all__ = ["axes_of"]
 
 
-def _axes(c):
+def axes_of(c):
     """Axes that are reduced: all where none are given, the others with `exclude`."""
     axes = c.params.get("axis", c.params.get("axes"))
     everything = range(c.ndim())
@@ -22,7 +22,7 @@ def _axes(c):
 def _reduced(c, kind, x, axes=None):
     """A reduction in the shape of the result: that of all numbers has one dimension in mx.nd, and
     none in mx.np."""
-    axes = _axes(c) if axes is None else axes
+    axes = axes_of(c) if axes is None else axes
     keep = c.params.get("keepdims", False)
     if not c.ndim():
         return c.op("Identity", x)
@@ -137,14 +137,14 @@ def _kept(c, x, axes, i=0):
 
 @converts("moments")
 def _(c):
-    axes = _axes(c)
+    axes = axes_of(c)
     mean, squares = _variance(c, c[0], axes)
     variance = c.op("Div", squares, _count(c, axes))
     return [_kept(c, mean, axes), _kept(c, variance, axes, 1)]
 
 
 def _spread(c):
-    axes = _axes(c)
+    axes = axes_of(c)
     squares = _variance(c, _computed(c), axes)[1]
     degrees = c.op("Sub", _count(c, axes), c.const(c.params["ddof"], c.out_dtype()))
     return c.op("Div", squares, degrees), axes
@@ -163,7 +163,7 @@ def _(c):
 
 @converts("_npi_average")
 def _(c):
-    axes = _axes(c)
+    axes = axes_of(c)
     if not c.params["weighted"]:
         total = _count(c, axes)
         mean = c.reduce("Mean", _computed(c), axes)
