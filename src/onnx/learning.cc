@@ -26,10 +26,19 @@ Learning::Key Learning::KeyOf(const NDArray& array) { return {array.chunk(), Par
 void Learning::Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, const std::vector<Value>& operands) {
   for (size_t i = 0; i < results.size(); ++i) {
     const bool itself = std::any_of(operands.begin(), operands.end(), [&](const Value& v) {
-      return v.kind == Value::kTensor && v.known() && KeyOf(v.array) == KeyOf(results[i]);
+      return v.kind == Value::kTensor && v.known() && ComesFrom(v.array, KeyOf(results[i]));
     });
     if (!itself) sources_.emplace(KeyOf(results[i]), Source{results[i], attrs, operands, static_cast<uint32_t>(i)});
   }
+}
+
+/* Is `array` the one of that name, or a view of it, maybe made by way of other views? */
+bool Learning::ComesFrom(const NDArray& array, const Key& key) const {
+  if (array.chunk() != key.first) return false;
+  if (KeyOf(array) == key) return true;
+  const Source* const source = SourceOf(array);
+  return source && std::any_of(source->operands.begin(), source->operands.end(),
+                               [&](const Value& v) { return v.kind == Value::kTensor && v.known() && ComesFrom(v.array, key); });
 }
 
 const Learning::Source* Learning::SourceOf(const NDArray& array) const {

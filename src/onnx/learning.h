@@ -58,6 +58,7 @@ class Learning {
     std::vector<Key> weights;
   };
   static Key KeyOf(const NDArray& array);
+  bool ComesFrom(const NDArray& array, const Key& key) const;
   const Source* SourceOf(const NDArray& array) const;
   const Origin& OriginOf(const NDArray& array);
   Origin Find(const NDArray& array);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mxnet/op.h"
+#include "onnx/bags.h"
 #include "onnx/convert/make.h"
 #include "onnx/rounds.h"
 
@@ -188,6 +189,12 @@ StageBuilder::Taken StageBuilder::TakeLoop(const NodeProto& node) {
   for (const std::string& name : node.captured) computed = computed || !Lookup(name)->known();
   if (!computed) return kNotTaken;
   Call call(node, node.opset, nullptr, std::move(inputs), &builder_);
+  if (is_loop && whole_) {  // on arrays, rounds take less memory
+    if (const auto bags = BagsOf(call, [&](const std::string& name) { return Lookup(name); })) {
+      for (size_t i = 0; i < bags->size(); ++i) PutResult(call, static_cast<int>(i), (*bags)[i]);
+      return kTaken;
+    }
+  }
   Rounds rounds;
   try {
     rounds = is_loop ? RoundsOfLoop(call) : RoundsOfScan(call);

@@ -45,6 +45,7 @@ struct Constant {
   Shape shape;
   std::vector<std::string> strings;
   bool is_parameter = false, is_buffer = false;  // as the exporter says
+  std::vector<std::string> folded_from;          // what the exporter says that it computed this of
 };
 
 struct GraphProto;

@@ -79,6 +79,7 @@ class WireReader {
 
   void ReadGraph(Reader r, GraphProto* g) {
     MXNET_CHECK_KIND(++depth_ <= kMostDepth, IO) << "[onnx] graphs within graphs, more than " << kMostDepth << " deep";
+    std::map<std::string, Notes> notes;  // of PyTorch's exporter, by the name of a constant
     while (r.next()) switch (r.tag()) {
         case 1: g->nodes.push_back(ReadNode(r.get_message())); break;
         case 2: g->name = r.get_string(); break;
@@ -90,6 +91,7 @@ class WireReader {
         case 10: g->description = r.get_string(); break;
         case 11: g->inputs.push_back(ReadValueInfo(r.get_message())); break;
         case 12: g->outputs.push_back(ReadValueInfo(r.get_message())); break;
+        case 13: ReadNotes(r.get_message(), &notes); break;
         case 15: {
           const auto view = r.get_view();
           g->constants.push_back(ReadSparseTensor(view.data(), view.size(), source_));
@@ -98,6 +100,22 @@ class WireReader {
         default: r.skip();
       }
     --depth_;
+    for (Constant& c : g->constants) {
+      const auto it = notes.find(c.name);
+      if (it != notes.end()) NoteOrigin(it->second, &c);
+    }
+  }
+
+  /* Of a value in the graph only what is noted about it. */
+  static void ReadNotes(Reader r, std::map<std::string, Notes>* all) {
+    std::string name;
+    Notes notes;
+    while (r.next()) switch (r.tag()) {
+        case 1: name = r.get_string(); break;
+        case 4: ReadPair(r.get_message(), &notes); break;
+        default: r.skip();
+      }
+    if (!notes.empty()) all->emplace(name, std::move(notes));
   }
 
   NodeProto ReadNode(Reader r) {

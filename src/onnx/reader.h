@@ -2,6 +2,7 @@
 #ifndef MXNET_ONNX_READER_H_
 #define MXNET_ONNX_READER_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,12 @@ void Resolve(Model* model, const std::vector<FunctionProto>& functions);
 /* Fills in NodeProto::small of all nodes (small_types.cc). Throws Error(kValue) for floats of 8 and
  * 4 bits where an operator does not take them. REQUIRES: Resolve. */
 void FindSmallTypes(GraphProto* graph);
+
+/* What exporters note about a value. */
+using Notes = std::map<std::string, std::string>;
+
+/* What PyTorch notes about a constant: a parameter, a buffer, or computed of others (tensor.cc). */
+void NoteOrigin(const Notes& notes, Constant* constant);
 
 /* TensorProto -> Constant (tensor.cc). `bytes`: its message. */
 Constant ReadTensor(const char* bytes, size_t size, Source* source);

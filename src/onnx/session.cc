@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "base/cpu_limit.h"
 #include "executor/plan/arena_pool.h"
@@ -52,14 +53,26 @@ void CheckTensor(const ValueInfo& info, Value* v) {
 
 /* Has the exporter made the name? */
 bool IsMadeUp(const std::string& name) {
-  for (const char* prefix : {"val_", "_val_", "onnx::", "/", "Constant", "const"})
+  for (const char* prefix : {"val_", "_val_", "int64_", "onnx::", "/", "Constant", "const"})
     if (name.rfind(prefix, 0) == 0) return true;
   return false;
 }
 
+/* Inputs, and what nodes compute when the model runs. */
+std::unordered_set<std::string> ComputedNames(const GraphProto& graph) {
+  std::unordered_set<std::string> names;
+  for (const ValueInfo& v : graph.inputs) names.insert(v.name);
+  for (const NodeProto& n : graph.nodes) names.insert(n.outputs.begin(), n.outputs.end());
+  return names;
+}
+
 /* A parameter may be one number, and so may be the number that the model multiplies with. PyTorch's
- * files tell them apart: by what they say, or by names. `says`: what of other constants. */
-bool IsNoWeight(const Constant& c, const std::string& producer, bool says) {
+ * files tell them apart: by what they say, or by names. `says`: what of other constants;
+ * `computed`: names of what runs compute. */
+bool IsNoWeight(const Constant& c, const std::string& producer, bool says, const std::unordered_set<std::string>& computed) {
+  const auto has_no_weight = [&](const std::string& name) { return IsMadeUp(name) || computed.count(name); };
+  // what PyTorch's optimizer computed of sizes
+  if (says && !c.folded_from.empty() && std::all_of(c.folded_from.begin(), c.folded_from.end(), has_no_weight)) return true;
   if (c.is_buffer || c.is_parameter || c.shape.Size() != 1) return c.is_buffer;
   return says || IsMadeUp(c.name) || (c.shape.ndim() == 0 && producer != "pytorch");
 }
@@ -117,9 +130,10 @@ void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknow
 
 void Session::AddConstants(const GraphProto& graph) {
   const bool says = std::any_of(graph.constants.begin(), graph.constants.end(), [](const Constant& c) { return c.is_parameter; });
+  const std::unordered_set<std::string> computed = says ? ComputedNames(graph) : std::unordered_set<std::string>();
   for (const Constant& c : graph.constants) {
     Value v = ValueOf(c);
-    if (v.kind == Value::kTensor) folded_->AddWeight(v.array, c.name, !IsNoWeight(c, model_->producer, says));
+    if (v.kind == Value::kTensor) folded_->AddWeight(v.array, c.name, !IsNoWeight(c, model_->producer, says, computed));
     constants_.emplace(c.name, std::move(v));
   }
   for (const NodeProto& n : graph.nodes)

@@ -221,13 +221,23 @@ NDArray FromInts(const Parts& p, const Shape& shape, int dtype) {
   return ConstantArray(shape, dtype, bits.data());
 }
 
+/* The names in a list as Python prints it. */
+std::vector<std::string> NamesIn(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t at = list.find('\''); at != std::string::npos; at = list.find('\'', at + 1)) {
+    const size_t end = list.find('\'', at + 1);
+    if (end == std::string::npos) break;
+    names.push_back(list.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return names;
+}
+
 Constant ToConstant(const Parts& p, Source* source) {
   Constant c;
   c.name = p.name;
   c.shape = ShapeOf(p);
-  const auto kind = p.metadata.find("pkg.torch.export.graph_signature.InputSpec.kind");
-  c.is_parameter = kind != p.metadata.end() && kind->second == "PARAMETER";
-  c.is_buffer = kind != p.metadata.end() && !c.is_parameter;
+  NoteOrigin(p.metadata, &c);
   const int dtype = DTypeOfOnnx(p.type);
   MXNET_CHECK_KIND(dtype != kDTypeUnknown, Value)
       << "[onnx] tensor " << p.name << " has type " << OnnxTypeName(p.type) << "; accepted: floats, integers, bool, strings";
@@ -278,6 +288,13 @@ const char* OnnxTypeName(int64_t type) {
   const Row* row = Find(type);
   const SmallType* small = SmallTypeOf(type);
   return row ? row->name : small ? small->name : "UNDEFINED";
+}
+
+void NoteOrigin(const Notes& notes, Constant* constant) {
+  const auto kind = notes.find("pkg.torch.export.graph_signature.InputSpec.kind");
+  if (kind != notes.end()) constant->is_parameter = kind->second == "PARAMETER", constant->is_buffer = !constant->is_parameter;
+  const auto folded = notes.find("pkg.onnxscript.optimizer.folded_from");
+  if (folded != notes.end()) constant->folded_from = NamesIn(folded->second);
 }
 
 Constant ReadTensor(const char* bytes, size_t size, Source* source) { return ToConstant(ReadParts(Reader(bytes, size)), source); }

@@ -1,0 +1,135 @@
+"""EmbeddingBag as PyTorch's exporters write it, a Loop over bags: `to_block` trains it."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+onnx = pytest.importorskip("onnx")
+h, T = onnx.helper, onnx.TensorProto
+ROWS, WIDTH, OFFSETS = 20, 5, [0, 3, 3, 7]
+INDICES = np.array([4, 1, 4, 0, 19, 2, 7, 7, 3, 11])
+
+
+def constant(name, values, dtype=np.int64):
+    return onnx.numpy_helper.from_array(np.array(values, dtype), name)
+
+
+def table():
+    return np.random.RandomState(0).uniform(-1, 1, (ROWS, WIDTH)).astype("float32")
+
+
+def numbered(kind):
+    """torch.onnx.export(dynamo=False): a round for each bag, whose row is stacked."""
+    nodes = [h.make_node("Gather", ["off", "i"], ["start"], axis=0), h.make_node("Gather", ["ends", "i"], ["end"], axis=0),
+             h.make_node("Unsqueeze", ["start", "zero"], ["start1"]), h.make_node("Unsqueeze", ["end", "zero"], ["end1"]),
+             h.make_node("Slice", ["x", "start1", "end1", "zero"], ["part"]), h.make_node("Gather", ["w", "part"], ["rows"], axis=0),
+             h.make_node(kind, ["rows", "zero"] if kind == "ReduceSum" else ["rows"], ["row"], keepdims=0,
+                         **({} if kind == "ReduceSum" else {"axes": [0]})),
+             h.make_node("Cast", ["yes"], ["more"], to=T.BOOL)]
+    body = h.make_graph(nodes, "body", [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, [])],
+                        [h.make_tensor_value_info("more", T.BOOL, []), h.make_tensor_value_info("row", T.FLOAT, None)])
+    return [h.make_node("Slice", ["off", "one", "far", "zero"], ["tail"]), h.make_node("Concat", ["tail", "size"], ["ends"], axis=0),
+            h.make_node("Loop", ["number", "yes"], ["bags"], body=body)]
+
+
+def branch(nodes, output, constants=()):
+    return h.make_graph(nodes, output + "_graph", [], [h.make_tensor_value_info(output, T.FLOAT, None)], constants)
+
+
+def last_apart(kind):
+    """How a mean and a maximum of a bag are written: the last bag is told apart."""
+    if kind == "ReduceMax":
+        one = branch([h.make_node("Slice", ["gathered", "start", "size"], ["r1"])], "r1")
+        other = branch([h.make_node("Slice", ["gathered", "start", "end"], ["r2"])], "r2")
+        nodes = [h.make_node("Equal", ["i", "last"], ["is_last"]),
+                 h.make_node("If", ["is_last"], ["r"], then_branch=one, else_branch=other),
+                 h.make_node("ReduceMax", ["r", "zero"], ["row"])]
+        return branch(nodes, "row")
+    sliced = h.make_node("Slice", ["gathered", "start", "end"], ["r"])
+    if kind == "ReduceSum":
+        return branch([sliced, h.make_node("ReduceSum", ["r", "zero"], ["row"])], "row")
+    divided = branch([h.make_node("Cast", ["left"], ["float_left"], to=T.FLOAT), h.make_node("Div", ["sum", "float_left"], ["m1"])], "m1")
+    as_it_is = branch([h.make_node("Identity", ["sum"], ["m2"])], "m2")
+    one = branch([h.make_node("ReduceSum", ["r", "zero"], ["sum"]), h.make_node("Sub", ["size", "start"], ["left"]),
+                  h.make_node("Greater", ["left", "zero"], ["some"]),
+                  h.make_node("If", ["some"], ["m3"], then_branch=divided, else_branch=as_it_is)], "m3")
+    other = branch([h.make_node("ReduceMean", ["r", "zero"], ["m4"])], "m4")
+    return branch([sliced, h.make_node("Equal", ["i", "last"], ["is_last"]),
+                   h.make_node("If", ["is_last"], ["row"], then_branch=one, else_branch=other)], "row")
+
+
+def counted(kind):
+    """torch.onnx.export(dynamo=True): a loop that counts, and inserts rows into a sequence."""
+    empty = branch([], "none", [constant("none", np.zeros((1, WIDTH)), np.float32)])
+    nodes = [h.make_node("Reshape", ["i", "minus"], ["at"]), h.make_node("CastLike", ["one0", "at"], ["by"]),
+             h.make_node("Add", ["at", "by"], ["at1"]), h.make_node("Slice", ["ends", "at", "at1"], ["start"]),
+             h.make_node("Add", ["at", "two0"], ["at2"]), h.make_node("Slice", ["ends", "at1", "at2"], ["end"]),
+             h.make_node("Equal", ["start", "end"], ["is_empty"]),
+             h.make_node("If", ["is_empty"], ["row1"], then_branch=empty, else_branch=last_apart(kind)),
+             h.make_node("SequenceInsert", ["list", "row1"], ["list1"]), h.make_node("Add", ["i", "one0"], ["i1"]),
+             h.make_node("Less", ["i1", "number"], ["more"])]
+    sequence = h.make_tensor_sequence_value_info
+    body = h.make_graph(nodes, "body", [h.make_tensor_value_info("n", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, []),
+                                        h.make_tensor_value_info("i", T.INT64, []), sequence("list", T.FLOAT, None)],
+                        [h.make_tensor_value_info("more", T.BOOL, []), h.make_tensor_value_info("i1", T.INT64, []),
+                         sequence("list1", T.FLOAT, None)])
+    return [h.make_node("Gather", ["w", "x"], ["picked"]), h.make_node("Mul", ["picked", "ones"], ["gathered"]),
+            h.make_node("Concat", ["off", "size"], ["ends"], axis=0), h.make_node("SequenceEmpty", [], ["begin"]),
+            h.make_node("Loop", ["", "yes", "zero0", "begin"], ["count", "rows"], body=body),
+            h.make_node("ConcatFromSequence", ["rows"], ["bags"], axis=0)]
+
+
+def model(make, kind):
+    values = [h.make_tensor_value_info("x", T.INT64, [len(INDICES)]), h.make_tensor_value_info("off", T.INT64, [len(OFFSETS)])]
+    constants = [constant("w", table(), np.float32), constant("zero", [0]), constant("one", [1]), constant("far", [2**62]),
+                 constant("size", [len(INDICES)]), constant("number", len(OFFSETS)), constant("yes", True, bool),
+                 constant("minus", [-1]), constant("zero0", 0), constant("one0", 1), constant("two0", 2),
+                 constant("last", len(OFFSETS) - 1), constant("ones", np.ones((len(INDICES), 1)), np.float32)]
+    graph = h.make_graph(make(kind), "bags", values, [h.make_tensor_value_info("bags", T.FLOAT, None)], constants)
+    for name, key, text in (("w", "pkg.torch.export.graph_signature.InputSpec.kind", "PARAMETER"),
+                            ("ones", "pkg.onnxscript.optimizer.folded_from", "['int64_1', 'val_0', 'x']")):
+        noted = graph.value_info.add(name=name)
+        noted.metadata_props.add(key=key, value=text)
+    opset = 13 if make is numbered else 18
+    return h.make_model(graph, producer_name="pytorch", opset_imports=[h.make_opsetid("", opset)]).SerializeToString()
+
+
+def expected(kind):
+    """Bags and the gradient of the table, for a loss that is the sum of squares."""
+    w = table()
+    bags, gradient = np.zeros((len(OFFSETS), WIDTH), "float32"), np.zeros_like(w)
+    for b, (start, end) in enumerate(zip(OFFSETS, [*OFFSETS[1:], len(INDICES)])):
+        part = INDICES[start:end]
+        if not len(part):
+            continue
+        rows = w[part]
+        reduced = {"ReduceSum": rows.sum(0), "ReduceMean": rows.mean(0), "ReduceMax": rows.max(0)}[kind]
+        bags[b] = reduced
+        for k, row in enumerate(part):
+            share = {"ReduceSum": 1, "ReduceMean": 1 / len(part), "ReduceMax": rows.argmax(0) == k}[kind]
+            gradient[row] += 2 * reduced * share
+    return bags, gradient
+
+
+@pytest.mark.parametrize("kind", ["ReduceSum", "ReduceMean", "ReduceMax"])
+@pytest.mark.parametrize("make", [numbered, counted])
+def test_bags_are_trained(make, kind):
+    block = mx.onnx.load(model(make, kind)).to_block()
+    trained = {name: p for name, p in block.collect_params().items() if p.grad_req != "null"}
+    assert list(trained) == ["w"]
+    x, offsets = mx.nd.array(INDICES, dtype="int64"), mx.nd.array(OFFSETS, dtype="int64")
+    with mx.autograd.record():
+        bags = block(x, offsets)
+        loss = (bags * bags).sum()
+    loss.backward()
+    wanted, gradient = expected(kind)
+    np.testing.assert_allclose(bags.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(trained["w"].grad().asnumpy(), gradient, rtol=1e-5, atol=1e-6)
+
+
+def test_other_offsets_fit_the_same_block():
+    block = mx.onnx.load(model(numbered, "ReduceSum")).to_block()
+    x, offsets = mx.nd.array(INDICES, dtype="int64"), mx.nd.array([0, 1, 1, 9], dtype="int64")
+    rows = table()[INDICES]
+    wanted = [rows[:1].sum(0), rows[:0].sum(0), rows[1:9].sum(0), rows[9:].sum(0)]
+    np.testing.assert_allclose(block(x, offsets).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
