@@ -5,23 +5,28 @@ tensor, whose bytes are the entry ``data/KEY``. Before, it was one pickle after 
 the storages. Neither is trusted: sizes and places are checked against the file before anything is
 made.
 """
+import math
+import warnings
 import zipfile
 import zlib
 
 import numpy as np
 
 from .. import _dtypes
+from .._binding import NDArrayBase
 from ..base import MXNetError
 from . import kinds
 from .mapped import Bytes, array_over, copied_array, is_shared
 from .other_dtypes import OtherTensor, is_small_float, item_bytes, small_floats, warn_of_small_floats
 from .plain_pickle import Forbidden, PickleReader, Refused, brief
 from .shards import is_index, load_shards
+from .torch_forms import dequantized, triplets_of
 from .torch_names import Storage, Table, give_attributes, storage_type
 
 __all__ = ["load_torch"]
 
 _ROOM = 64 << 20            # bytes that a small file may unfold to
+_SPARSE_DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
 _UNFOLDS = 16               # times a file's size that its values may take when they are copied
 _SAVE = "save a state dict instead, where PyTorch runs: torch.save(net.state_dict(), 'weights.pt')"
 
@@ -53,6 +58,7 @@ class _Reader:
         self._room = _ROOM + _UNFOLDS * len(content.data)
         self._storages, self._copies = {}, {}
         self._small = {}        # dtype of 8 bits: tensors that have become float32
+        self._changed = {}      # the same of quantized tensors, and of sparse ones that are dense now
 
     # ---- values ----
 
@@ -96,10 +102,45 @@ class _Reader:
 
     def _warn(self):
         warn_of_small_floats(self._content.function, self._content.name, self._small)
+        for what, count in self._changed.items():
+            warnings.warn(f"[{self._content.function}] {self._content.name}: {count} {what}", stacklevel=4)
+
+    def _note(self, what):
+        self._changed[what] = self._changed.get(what, 0) + 1
+
+    def _made(self, values):
+        """An array of what was computed of the file."""
+        self._use(values.nbytes)
+        return array_over(np.ascontiguousarray(values).reshape(-1).view(np.uint8), values.shape, values.dtype.name, self._numpy, self._ctx)
+
+    def dequantized(self, values, how, dtype):
+        """The array of a quantized tensor, whose integers are `values`."""
+        how = tuple(part.asnumpy() if isinstance(part, NDArrayBase) else part for part in how)
+        self._note(f"quantized tensors ({dtype}) are given as the float32 numbers that they stand for, scale * (integer - zero point)")
+        return self._made(dequantized(values.asnumpy(), how))
+
+    def sparse(self, layout, parts, shape):
+        """The array of a sparse tensor: csr of a matrix, row_sparse where the first dimension alone
+        is sparse, else a dense one."""
+        if not all(isinstance(part, NDArrayBase) for part in parts):
+            raise ValueError("a sparse tensor without arrays")
+        shape = tuple(shape) if isinstance(shape, list) else shape
+        self._use(sum(16 * part.size for part in parts))
+        found = triplets_of(layout, [part.asnumpy() for part in parts], shape)
+        from ..ndarray import sparse        # which needs this package
+        dtype = found.values.dtype.name
+        if dtype in _SPARSE_DTYPES and len(shape) > 1 and len(found.sparse) == 1:
+            return sparse.row_sparse_array((found.values, found.indices[0]), shape=shape, ctx=self._ctx, dtype=dtype)
+        if dtype in _SPARSE_DTYPES and len(shape) == len(found.sparse) == 2:
+            self._use(8 * shape[0])
+            return sparse.csr_matrix(found.csr(), shape=shape, ctx=self._ctx, dtype=dtype)
+        self._use(math.prod(shape) * found.values.itemsize)
+        self._note("sparse tensors are given as dense arrays; csr has matrices, and row_sparse what is sparse in the first dimension")
+        return self._made(found.dense())
 
     def _run(self, data, at, make, persistent):
         """(value, end) of the pickle at a byte of `data`."""
-        table = Table(make, len(data) + 1000)
+        table = Table(make, len(data) + 1000, self if make == self._array else None)
         reader = PickleReader(data, table.find, persistent, at, build=give_attributes)
         try:
             return reader.read(), reader.at

@@ -5,6 +5,7 @@ from .mapped import check_shape
 from .numpy_names import array_from_buffer, as_bytes, empty_array, encoded, give_state, numpy_dtype, numpy_number
 from .other_dtypes import BITS, is_known, item_bytes
 from .plain_pickle import Known, brief
+from .torch_forms import PLAIN
 
 __all__ = ["Rebuilt", "Storage", "Table", "give_attributes", "storage_type"]
 
@@ -19,7 +20,8 @@ _STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat
              "Short": "int16", "Char": "int8", "Byte": "uint8", "Bool": "bool", "Untyped": "uint8",
              "ComplexDouble": "complex128", "ComplexFloat": "complex64", "QUInt8": "quint8", "QInt8": "qint8", "QInt32": "qint32",
              "QUInt4x2": "quint4x2", "QUInt2x4": "quint2x4"}
-_LAYOUTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "per_tensor_affine")
+_LAYOUTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "per_tensor_affine",
+            "per_channel_affine", "per_channel_affine_float_qparams", "per_tensor_symmetric", "per_channel_symmetric")
 _TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer")
 
 
@@ -108,15 +110,18 @@ def _device(kind, number=None):
 
 
 class Table:
-    """The names of one file. `make` gives an array for a :class:`Rebuilt`."""
+    """The names of one file. `make` gives an array for a :class:`Rebuilt`; `forms` has methods
+    ``dequantized`` and ``sparse`` for other tensors, or is None where nothing is made."""
 
-    def __init__(self, make, room):
-        self._make, self._room = make, room
+    def __init__(self, make, room, forms=None):
+        self._make, self._room, self._forms = make, room, forms
         known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
                  "torch.Size": self._size, "torch.device": _device, "_codecs.encode": encoded, "numpy.dtype": numpy_dtype,
                  "torch.serialization._get_layout": _layout, "argparse.Namespace": Attributes, "types.SimpleNamespace": Attributes,
                  "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
                  "torch._utils._rebuild_tensor_v3": self._tensor_v3, "torch._utils._rebuild_parameter": self._parameter,
+                 "torch._utils._rebuild_qtensor": self._quantized, "torch._utils._rebuild_sparse_tensor": self._sparse,
+                 "torch._utils._rebuild_sparse_csr_tensor": self._sparse,
                  "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
         for home in ("builtins", "__builtin__"):
             known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
@@ -195,6 +200,24 @@ class Table:
         if not isinstance(shape, tuple) or not isinstance(strides, tuple):
             raise ValueError("a tensor whose shape or strides are no tuple")
         return self._make(Rebuilt(storage, offset, shape, strides, dtype))
+
+    def _quantized(self, storage, offset, shape, strides, how, *_):
+        """What :class:`torch_forms` makes of integers that stand for other numbers."""
+        if not isinstance(storage, Storage) or not isinstance(shape, tuple) or not isinstance(how, tuple):
+            raise ValueError("a quantized tensor without storage, shape or scales")
+        if storage.dtype not in PLAIN:
+            return self._rebuild(storage, offset, shape, strides, None)
+        values = self._make(Rebuilt(storage, offset, shape, strides, PLAIN[storage.dtype]))
+        how = tuple(part.value if isinstance(part, Known) else part for part in how)
+        return None if self._forms is None else self._forms.dequantized(values, how, storage.dtype)
+
+    def _sparse(self, layout, data):
+        if not isinstance(layout, str) or not isinstance(data, tuple) or not 3 <= len(data) <= 4:
+            raise ValueError("a sparse tensor without layout or arrays")
+        parts = 2 if layout == "torch.sparse_coo" else 3
+        if len(data) <= parts:
+            raise ValueError("a sparse tensor without shape")
+        return None if self._forms is None else self._forms.sparse(layout, data[:parts], data[parts])
 
     @staticmethod
     def _parameter(data, *_):

@@ -19,6 +19,7 @@ _OLD_DENSE = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12])\.")
 # What weight_norm makes of a parameter, and what it made of one before PyTorch 2.
 _NORMED = re.compile(r"((?:.*\.)?)parametrizations\.(\w+)\.original[01]")
 _OLD_NORMED = re.compile(r"((?:.*\.)?)(\w+)_[gv]")
+_PACKED = "._packed_params._packed_params"       # of torch.ao.nn.quantized.Linear: (weight, bias)
 _SHOWN = 20
 _DEEPEST = 4     # dictionaries around the weights
 
@@ -38,6 +39,7 @@ def weights_among(values, what, depth=0):
     for key in _KEYS if depth < _DEEPEST else ():
         if _is_weights(values.get(key)):
             return weights_among(values[key], what, depth + 1)
+    values = _of_quantized_layers(values)
     if not values or _is_weights(values):
         return {name: array for name, array in values.items() if isinstance(array, (NDArrayBase, OtherTensor)) and isinstance(name, str)}
     found = [key for key, value in values.items() if _is_weights(value)]
@@ -47,6 +49,22 @@ def weights_among(values, what, depth=0):
         raise _error(f"{what} holds dictionaries of arrays under {', '.join(map(repr, found))}; accepted: one of them, as "
                      f"mx.contrib.torch.load(path)[{found[0]!r}]")
     raise _error(f"{what} holds no arrays by name; it has {', '.join(repr(key)[:40] for key in list(values)[:_SHOWN])}")
+
+
+def _of_quantized_layers(values):
+    """Weights of PyTorch's quantized layers by the names of plain ones: without scales of results,
+    and with weight and bias in the place of a pair."""
+    found = {}
+    for name, value in values.items():
+        if isinstance(name, str) and name.endswith(_PACKED) and isinstance(value, tuple) and len(value) == 2:
+            owner = name[:-len(_PACKED)]
+            found.update({owner + part: array for part, array in zip((".weight", ".bias"), value) if array is not None})
+        else:
+            found[name] = value
+    owners = {n[:-len(".zero_point")] for n in found if isinstance(n, str) and n.endswith(".zero_point")}
+    left_out = {owner + part for owner in owners if owner + ".scale" in found and found[owner + ".scale"].size == 1
+                for part in (".scale", ".zero_point")}
+    return {name: value for name, value in found.items() if name not in left_out}
 
 
 # ---- names ----
@@ -227,7 +245,7 @@ def assign(block, weights, what, mapping, strict, ctx):
             raise _error(f"{theirs!r}, which is to become {ours!r}, is {weights[theirs]!r:.200}; accepted: arrays. "
                          "Take it out of what mx.contrib.torch.load(path) gives, or put an array in its place")
     for ours, theirs in pairs.items():
-        params[ours]._load_init(weights[theirs], ctx, cast_dtype=True)
+        params[ours]._load_init(_dense(weights[theirs]), ctx, cast_dtype=True)
     for name, param in params.items():
         if _is_optional(name, param) and id(param) not in filled and param._data is None and not param._deferred_init:
             param.initialize(ctx=ctx)
@@ -235,6 +253,11 @@ def assign(block, weights, what, mapping, strict, ctx):
         for copy in params[ours].list_data():
             copy.wait_to_read()
     return missing, unexpected
+
+
+def _dense(array):
+    """PyTorch's parameters may be sparse, those of blocks are not."""
+    return array if getattr(array, "stype", "default") == "default" else array.tostype("default")
 
 
 def _safe_names(block):

@@ -1,7 +1,7 @@
 """Records tests/python/data/torch_files: files that PyTorch wrote, and what torchvision's networks
 compute.
 
-    /path/to/python/with/torch tests/python/data/make_torch_files.py [values] [layers] [nets]
+    /path/to/python/with/torch tests/python/data/make_torch_files.py [values forms layers nets]
 
 Weights of networks are not kept: `values` makes the same ones from their names, here and in tests.
 """
@@ -97,6 +97,31 @@ def record_values():
     torch.jit.script(torch.nn.Linear(2, 1)).save(os.path.join(HERE, "script.pt"))
 
 
+def record_forms():
+    """Quantized and sparse tensors, with what they stand for, and layers of 8 bits."""
+    import torch
+    x = torch.tensor([[0.31, -1.27, 0.05], [2.5, -0.44, 1.0], [0, 0.72, -0.3], [1.3, 0.9, -2.2]])
+    matrix = torch.tensor([[0, 1.0, 0, 0], [2, 0, 3, 0], [0, 0, 0, 0], [0, 4, 0, 5]])
+    scales, zeros = torch.tensor([0.1, 0.2, 0.05, 0.3]), torch.tensor([0, 1, 2, 3])
+    forms = {"quint8": torch.quantize_per_tensor(x, 0.1, 30, torch.quint8), "qint8": torch.quantize_per_tensor(x, 0.05, 0, torch.qint8),
+             "qint32": torch.quantize_per_tensor(x, 0.0005, 0, torch.qint32),
+             "channels": torch.quantize_per_channel(x, scales, zeros, 0, torch.qint8),
+             "columns": torch.quantize_per_channel(x, scales[:3], zeros[:3].float(), 1, torch.quint8),
+             "coo": matrix.to_sparse(), "csr": matrix.to_sparse_csr(), "csc": matrix.to_sparse_csc(),
+             "bsr": matrix.to_sparse_bsr((2, 2)), "bsc": matrix.to_sparse_bsc((2, 2)), "vector": x[0].to_sparse(),
+             "rows": torch.sparse_coo_tensor(torch.tensor([[2, 0, 2]]), x[:3], (5, 3)), "plain": x}
+
+    def dense(tensor):
+        return tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
+    for name, options in (("forms.pt", {}), ("forms_legacy.pt", {"_use_new_zipfile_serialization": False})):
+        torch.save({"given": forms, "meant": {key: dense(tensor) for key, tensor in forms.items()}}, os.path.join(HERE, name), **options)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    layers = torch.ao.quantization.quantize_dynamic(net, {torch.nn.Linear}, dtype=torch.qint8)
+    torch.save(layers.state_dict(), os.path.join(HERE, "layers_of_8_bits.pt"))
+    torch.save({"state_dict": net.state_dict()}, os.path.join(HERE, "layers_of_32_bits.pt"))
+
+
 def record_layers():
     """Layers whose parameters are called otherwise, with input and output."""
     import torch
@@ -130,6 +155,6 @@ def record_layers():
 
 if __name__ == "__main__":
     os.makedirs(HERE, exist_ok=True)
-    for record in (record_values, record_layers, record_nets):
-        if record.__name__[len("record_"):] in (sys.argv[1:] or ["values", "layers", "nets"]):
+    for record in (record_values, record_forms, record_layers, record_nets):
+        if record.__name__[len("record_"):] in (sys.argv[1:] or ["values", "forms", "layers", "nets"]):
             record()

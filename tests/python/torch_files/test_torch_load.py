@@ -141,7 +141,6 @@ def test_what_cannot_be_written(tmp_path):
 @pytest.mark.parametrize("name, what", [
     ("whole_module.pt", r"names 'torch.nn.modules.container.Sequential' \(byte 2 of the pickle\).* No code was run. It holds a whole "
                         r"module, .*torch.save\(net.state_dict\(\), 'weights.pt'\)"),
-    ("sparse.pt", r"names 'torch._utils._rebuild_sparse_tensor' at \['w'\].*tensors of a kind"),
     ("script.pt", r"is a TorchScript archive, .*torch.jit.load\(path\).state_dict\(\)")])
 def test_what_is_no_state_dict(name, what):
     with pytest.raises(OSError, match=what) as raised:
