@@ -2,8 +2,10 @@
 import numpy as np
 
 from ... import ndarray as nd
+from .rounds import repeat
 from .shapes import is_static
 from .table import converts
+from .terms import Term, term
 
 __all__ = []
 
@@ -219,6 +221,60 @@ def _(c):
     return c.op("Concat", c.op("Sub", middle, half), c.op("Add", middle, half), axis=-1)
 
 
+@converts("_contrib_box_encode")
+def _(c):
+    """Differences of boxes that anchors are matched with, in units of the anchors; zeros for
+    anchors without."""
+    samples, matches = term(c, 0), c.op("Floor", c[1])
+    refs = c.dims(3)[1]
+    if not is_static(refs):
+        raise c.unsupported("a free number of boxes", "a fixed one")
+    known = Term(c, matches, c.dtype(1))
+    on = (samples > 0.5) & (known >= 0) & (known < refs[0])
+    places = c.cast(c.op("Clip", matches, c.const(0, c.dtype(1)), c.const(refs[0] - 1, c.dtype(1))), np.int64)
+    other = c.op("GatherND", c[3], c.unsqueeze(places, 2), batch_dims=1)
+    own, other = (Term(c, _to_center(c, x), c.dtype(2)) for x in (c[2], other))
+    size = own.columns(2, 4)
+    moved = (other.columns(0, 2) - own.columns(0, 2)) / size
+    grown = (other.columns(2, 4) / size).log()
+    code = Term(c, c.op("Concat", moved.name, grown.name, axis=-1), c.dtype(2))
+    code = (code - term(c, 4)) / term(c, 5)
+    on = on.unsqueeze(2)
+    return [on.where(code, 0).name, c.expand(on.to(c.out_dtype(1)).name, c.out_dims(1))]
+
+
+@converts("_contrib_bipartite_matching")
+def _(c):
+    """The best pair of those that are left, round by round."""
+    params, dims = c.params, c.dims()
+    if not all(map(is_static, dims)):
+        raise c.unsupported("a free size", "fixed sizes")
+    rows, columns = c.shape()[-2:]
+    batch = int(np.prod(c.shape()[:-2], dtype=int))
+    rounds = min(rows, columns) if params["topk"] <= 0 else min(rows, columns, params["topk"] + 1)
+    scores = Term(c, c.op("Reshape", c[0], c.ints(batch, rows * columns)), c.dtype())
+    good = scores < params["threshold"] if params["is_ascend"] else scores > params["threshold"]
+    ranks = good.where(-scores if params["is_ascend"] else scores, -np.inf)
+    marks = [Term(c, c.const(np.full((batch, n), -1.0), c.dtype()), c.dtype()) for n in (rows, columns)]
+    of_row, of_column = (c.const(np.arange(rows * columns) // columns, np.int64), c.const(np.arange(rows * columns) % columns, np.int64))
+    numbers = [c.const(np.arange(n), np.int64) for n in (rows, columns)]
+
+    def step(body, number, terms):
+        left, row_mark, column_mark = terms
+        best = left.op("ArgMax", axis=1, keepdims=1, dtype=np.int64)
+        some = left.reduce("Max", [1]) > -np.inf
+        row, column = best / columns, best.op("Mod", columns)
+        here = Term(body, numbers[0], np.int64).same(row) & some
+        there = Term(body, numbers[1], np.int64).same(column) & some
+        taken = Term(body, of_row, np.int64).same(row) | Term(body, of_column, np.int64).same(column)
+        return [taken.where(-np.inf, left), here.where(column.to(left.dtype), row_mark),
+                there.where(row.to(left.dtype), column_mark)], None
+
+    states = [(ranks, [(batch,), (rows * columns,)]), (marks[0], [(batch,), (rows,)]), (marks[1], [(batch,), (columns,)])]
+    made = repeat(c, states, step, c.const(rounds, np.int64))
+    return [c.reshape(made[1].name, c.out_dims(0)), c.reshape(made[2].name, c.out_dims(1))]
+
+
 # ---- regions of images
 
 @converts("ROIPooling")
@@ -271,5 +327,3 @@ def _(c):
 for _name, _axis in (("_image_flip_left_right", -2), ("_image_flip_top_bottom", -3)):
     converts(_name)(lambda c, axis=_axis: c.slice(
         c[0], c.ndim() + axis, np.iinfo(np.int64).max, np.iinfo(np.int64).min, -1))
-
-
