@@ -40,6 +40,7 @@ def test_inverses_and_determinants(shape, tmp_path):
     check_symbol(S.linalg.inverse(x), matrices, {}, tmp_path, 1e-3)
     check_symbol(S.np.linalg.inv(x.as_np_ndarray()), matrices, {}, tmp_path, 1e-3)
     check_symbol(S.Group(list(S.linalg.slogdet(x))), matrices, {}, tmp_path)
+    check_symbol(S.Group(list(S.np.linalg.slogdet(x.as_np_ndarray()))), matrices, {}, tmp_path)
 
 
 def test_pivots_of_zero(tmp_path):

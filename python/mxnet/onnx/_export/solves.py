@@ -227,7 +227,7 @@ def _fixed(c, i):
     return list(c.shape(i))
 
 
-@converts("_linalg_slogdet")
+@converts("_linalg_slogdet", "_npi_slogdet")
 def _(c):
     """The sign of the determinant and the logarithm of its magnitude."""
     _size(c)
