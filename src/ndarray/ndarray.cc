@@ -107,6 +107,11 @@ void (*g_storage_cast)(const NDArray& src, const NDArray& dst) = nullptr;
 /* dst = src where one of them is sparse. */
 void CopySparse(const NDArray& src, const NDArray& dst, int priority) {
   if (src.storage_type() != dst.storage_type()) {
+    if (src.dtype() != dst.dtype()) {  // the cast of storage keeps the dtype
+      const NDArray converted = NDArray::Make(TensorType(src.shape(), dst.dtype(), src.storage_type()), src.ctx(), true);
+      CopyFromTo(src, converted, priority);
+      return CopyFromTo(converted, dst, priority);
+    }
     if (src.ctx().execution() == dst.ctx().execution()) return g_storage_cast(src, dst);
     // The cast is done on one device. The sparse form travels.
     const bool first = !src.is_sparse();

@@ -147,8 +147,10 @@ def _by_places(a, q, axis, interpolation, keepdims):
 
 
 def _nothing_to_reduce(a, axis):
-    """Whether results are of no elements: they are NaN, as the mean is."""
-    return not a.size and 0 in (a.shape if axis is None else [a.shape[i] for i in axis])
+    """Whether results are of no elements: they are NaN, as the mean is. The operator refuses axes
+    that the array does not have."""
+    ndim = len(a.shape)
+    return not a.size and 0 in (a.shape if axis is None else [a.shape[i] for i in axis if -ndim <= i < ndim])
 
 
 def _quantile(a, q, axis, out, interpolation, method, keepdims, scale):

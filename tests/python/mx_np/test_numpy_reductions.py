@@ -295,3 +295,10 @@ def test_histograms_of_many_numbers(dtype):
     for bins, bounds in ((7, (-10, 60)), (1, None), (1000, (0, 100)), (5, (200, 300)), ([0, 3, 4, 9], None)):
         for got, want in zip(np.histogram(from_values(x), bins, range=bounds), onp.histogram(x, bins, range=bounds)):
             onp.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [5, -3, (0, 5)])
+@pytest.mark.parametrize("name, arguments", [("median", ()), ("quantile", (0.5,)), ("percentile", (50,))])
+def test_quantiles_of_nothing_refuse_axes_out_of_range(name, arguments, axis):
+    with pytest.raises(mx.MXNetError, match=r"axis -?\d of an array of 2 dimensions; accepted: -2 to 1"):
+        getattr(mx.np, name)(mx.np.zeros((0, 2)), *arguments, axis=axis)

@@ -421,3 +421,28 @@ def test_initializers_store_every_row():
     assert x.indices.shape == (3,)
     x[:] = mx.nd.zeros((3, 2))   # of arrays, rows that are zero are not stored
     assert x.indices.shape == (0,)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("source, target", [("default", "row_sparse"), ("default", "csr"), ("row_sparse", "default"), ("csr", "default")])
+def test_copies_take_another_dtype_into_another_storage(source, target):
+    """1.9.1 refuses this, while copies within one storage convert in both."""
+    values = np.array([[1.5, 0, 2], [0, 0, 0], [0, -3, 0]])
+    for dtype in ("float64", "float16", "int32"):
+        array = mx.nd.array(values).tostype(source)
+        copied, assigned = (mx.nd.ones((3, 3), dtype=dtype).tostype(target) for _ in range(2))
+        assert array.copyto(copied) is copied
+        assigned[:] = array
+        for result in (copied, assigned):
+            assert result.stype == target and result.dtype == np.dtype(dtype)
+            np.testing.assert_array_equal(result.asnumpy(), values.astype(dtype))
+
+
+@pytest.mark.cpu
+def test_set_data_converts_into_a_sparse_parameter():
+    parameter = mx.gluon.Parameter("w", shape=(4, 3), stype="row_sparse")
+    parameter.initialize()
+    parameter.cast("float64")
+    parameter.set_data(mx.nd.ones((4, 3)))
+    found = parameter.row_sparse_data(mx.nd.arange(4))
+    assert found.dtype == np.float64 and found.asnumpy().sum() == 12
