@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "onnx/convert/make.h"
 #include "onnx/convert/operands.h"
@@ -26,7 +27,7 @@ constexpr int64_t kMostBags = 4096;  // that become elements of a sequence
 /* Reads what the body of a loop says, and the graphs inside of it. */
 class BodyReader {
  public:
-  BodyReader(const GraphProto& body, const Outside& outside) : body_(body), graphs_{&body}, outside_(outside) { AddGraphs(body); }
+  BodyReader(const GraphProto& body, const Outside& outside) : body_(body), outside_(outside) { AddGraph(body); }
 
   /* torch.onnx.export(dynamo=False): each round gives a row of the result, by its number. */
   bool ReadRows(Bags* bags) const {
@@ -37,7 +38,7 @@ class BodyReader {
     const NodeProto* const rows = MakerOf(*reduce, 0, "Gather");
     if (!rows || !IsAxis0(*rows)) return false;
     const NodeProto* const part = MakerOf(*rows, 1, "Slice");
-    return part && IsPlainSlice(*part) && Take(rows->inputs[0], &bags->table) && Take(part->inputs[0], &bags->indices) &&
+    return part && IsPlainSlice(*part) && Take(In(*rows, 0), &bags->table) && Take(In(*part, 0), &bags->indices) &&
            Bound(*part, 1, &bags->starts) && Bound(*part, 2, &bags->ends);
   }
 
@@ -45,16 +46,16 @@ class BodyReader {
   bool ReadSequence(Bags* bags) const {
     if (body_.inputs.size() != 4 || body_.outputs.size() != 3) return false;
     const NodeProto *const more = Maker(body_.outputs[0].name), *const insert = Maker(body_.outputs[2].name);
-    if (!more || more->op != "Less" || more->inputs[0] != body_.outputs[1].name || Ahead(body_.outputs[1].name) != 1) return false;
+    if (!more || more->op != "Less" || In(*more, 0) != body_.outputs[1].name || Ahead(body_.outputs[1].name) != 1) return false;
     if (!insert || insert->op != "SequenceInsert" || insert->inputs.size() != 2 || insert->inputs[0] != body_.inputs[3].name) return false;
-    const Sizes number = Ints(more->inputs[1]);
+    const Sizes number = Ints(In(*more, 1));
     const NodeProto* const choice = MakerOf(*insert, 1, "If");
     if (number.size() != 1 || !choice) return false;
     bags->number = number[0];
     const NodeProto* const empty = MakerOf(*choice, 0, "Equal");
     const Attribute *const zeros = choice->Find("then_branch"), *const bag = choice->Find("else_branch");
-    return empty && zeros && bag && End(empty->inputs[0], 0, &bags->starts) && End(empty->inputs[1], 1, &bags->ends) &&
-           zeros->graph->nodes.empty() && ReadBag(*bag->graph, empty->inputs[0], empty->inputs[1], bags);
+    return empty && zeros && bag && End(In(*empty, 0), 0, &bags->starts) && End(In(*empty, 1), 1, &bags->ends) &&
+           zeros->graph->nodes.empty() && ReadBag(*bag->graph, In(*empty, 0), In(*empty, 1), bags);
   }
 
  private:
@@ -63,23 +64,41 @@ class BodyReader {
     return !name->empty();
   }
 
-  void AddGraphs(const GraphProto& graph) {
-    for (const NodeProto& n : graph.nodes)
+  /* Names are unique in a model. */
+  void AddGraph(const GraphProto& graph) {
+    for (const Constant& c : graph.constants) constants_.emplace(c.name, &c);
+    for (const NodeProto& n : graph.nodes) {
+      if (!n.outputs.empty()) makers_.emplace(n.outputs[0], &n);
       for (const Attribute& a : n.attributes)
-        if (a.graph) graphs_.push_back(a.graph.get()), AddGraphs(*a.graph);
+        if (a.graph) AddGraph(*a.graph);
+    }
   }
 
-  /* Names are unique in a model. Nodes that change dtypes alone are left out. */
+  /* Empty: the node has no such input. */
+  static const std::string& In(const NodeProto& node, size_t i) {
+    static const std::string none;
+    return i < node.inputs.size() ? node.inputs[i] : none;
+  }
+
+  /* What is behind nodes that change dtypes alone, which are few. */
+  std::string Uncast(std::string name) const {
+    constexpr int kMostCasts = 16;
+    for (int i = 0; i < kMostCasts; ++i) {
+      const auto found = makers_.find(name);
+      if (found == makers_.end()) break;
+      const NodeProto& n = *found->second;
+      if (n.op != "Identity" && n.op != "Cast" && n.op != "CastLike") break;
+      name = In(n, 0);
+    }
+    return name;
+  }
   const NodeProto* Maker(const std::string& name) const {
-    for (const GraphProto* g : graphs_)
-      for (const NodeProto& n : g->nodes)
-        if (!n.outputs.empty() && n.outputs[0] == name)
-          return n.op == "Identity" || n.op == "Cast" || n.op == "CastLike" ? Maker(n.inputs[0]) : &n;
-    return nullptr;
+    const auto found = makers_.find(Uncast(name));
+    return found == makers_.end() ? nullptr : found->second;
   }
 
   const NodeProto* MakerOf(const NodeProto& node, size_t input, const char* op) const {
-    const NodeProto* const n = input < node.inputs.size() ? Maker(node.inputs[input]) : nullptr;
+    const NodeProto* const n = Maker(In(node, input));
     return n && n->domain.empty() && n->op == op ? n : nullptr;
   }
 
@@ -98,15 +117,6 @@ class BodyReader {
     return true;
   }
 
-  /* What is behind casts. */
-  std::string Uncast(const std::string& name) const {
-    for (const GraphProto* g : graphs_)
-      for (const NodeProto& n : g->nodes)
-        if (!n.outputs.empty() && n.outputs[0] == name && (n.op == "Identity" || n.op == "Cast" || n.op == "CastLike"))
-          return Uncast(n.inputs[0]);
-    return name;
-  }
-
   /* Known integers; none: they are not known. */
   Sizes Ints(const std::string& given) const {
     const std::string name = Uncast(given);
@@ -115,9 +125,7 @@ class BodyReader {
       const Attribute* const value = n->Find("value");
       return value && value->tensor ? IntegersOf(ValueOf(*value->tensor)) : Sizes();
     }
-    for (const GraphProto* g : graphs_)
-      for (const Constant& c : g->constants)
-        if (c.name == name) return IntegersOf(ValueOf(c));
+    if (const auto constant = constants_.find(name); constant != constants_.end()) return IntegersOf(ValueOf(*constant->second));
     const Value* const found = n ? nullptr : outside_(name);
     return found && found->kind == Value::kTensor && found->known() ? IntegersOf(*found) : Sizes();
   }
@@ -135,19 +143,20 @@ class BodyReader {
     const NodeProto* const unsqueeze = MakerOf(slice, input, "Unsqueeze");
     if (!unsqueeze || Axes(*unsqueeze, 1) != Sizes{0}) return false;
     const NodeProto* const element = MakerOf(*unsqueeze, 0, "Gather");
-    return element && IsAxis0(*element) && element->inputs[1] == body_.inputs[0].name && Take(element->inputs[0], list) &&
-           list->ndim() == 1;
+    return element && IsAxis0(*element) && In(*element, 1) == body_.inputs[0].name && Take(In(*element, 0), list) && list->ndim() == 1;
   }
 
   /* How far a number is ahead of the number of the bag; -1: it is something else. */
-  int64_t Ahead(const std::string& given) const {
+  int64_t Ahead(const std::string& given, int deep = 0) const {
+    constexpr int kMostDeep = 16;
+    if (deep > kMostDeep) return -1;
     const std::string name = Uncast(given);
     if (name == body_.inputs[2].name) return 0;
     const NodeProto* const n = Maker(name);
-    if (n && n->op == "Reshape") return Ahead(n->inputs[0]);
+    if (n && n->op == "Reshape") return Ahead(In(*n, 0), deep + 1);
     if (!n || n->op != "Add") return -1;
-    const Sizes by = Ints(n->inputs[1]);
-    const int64_t before = Ahead(n->inputs[0]);
+    const Sizes by = Ints(In(*n, 1));
+    const int64_t before = Ahead(In(*n, 0), deep + 1);
     return before < 0 || by.size() != 1 ? -1 : before + by[0];
   }
 
@@ -155,7 +164,7 @@ class BodyReader {
   bool End(const std::string& name, int64_t offset, Value* list) const {
     const NodeProto* const slice = Maker(name);
     if (!slice || slice->op != "Slice" || !IsPlainSlice(*slice)) return false;
-    return Ahead(slice->inputs[1]) == offset && Ahead(slice->inputs[2]) == offset + 1 && Take(slice->inputs[0], list) && list->ndim() == 1;
+    return Ahead(In(*slice, 1)) == offset && Ahead(In(*slice, 2)) == offset + 1 && Take(In(*slice, 0), list) && list->ndim() == 1;
   }
 
   /* What is done with a bag. The last one is written apart: its rows end with the list, by which a
@@ -181,7 +190,9 @@ class BodyReader {
   }
 
   const GraphProto& body_;
-  std::vector<const GraphProto*> graphs_;  // the body, and those that its nodes hold
+  // Of the body, and of graphs that its nodes hold.
+  std::unordered_map<std::string, const NodeProto*> makers_;
+  std::unordered_map<std::string, const Constant*> constants_;
   const Outside& outside_;
 };
 

@@ -133,3 +133,25 @@ def test_other_offsets_fit_the_same_block():
     rows = table()[INDICES]
     wanted = [rows[:1].sum(0), rows[:0].sum(0), rows[1:9].sum(0), rows[9:].sum(0)]
     np.testing.assert_allclose(block(x, offsets).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+REDUCE = h.make_node("ReduceSum", ["r", "zero"], ["row"], keepdims=0)
+BROKEN = {
+    "no inputs": [h.make_node("Identity", [], ["r"]), REDUCE], "a bare sum": [h.make_node("ReduceSum", [], ["row"])],
+    "a bare slice": [h.make_node("Slice", ["x"], ["p"]), h.make_node("Gather", ["w", "p"], ["r"]), REDUCE],
+    "bare ends": [h.make_node("Unsqueeze", [], ["u"]), h.make_node("Slice", ["x", "u", "u"], ["p"]),
+                  h.make_node("Gather", ["w", "p"], ["r"]), REDUCE],
+    "a bare bound": [h.make_node("Gather", ["off"], ["e"]), h.make_node("Unsqueeze", ["e", "zero"], ["u"]),
+                     h.make_node("Slice", ["x", "u", "u"], ["p"]), h.make_node("Gather", ["w", "p"], ["r"]), REDUCE]}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_loops_that_look_like_bags(what):
+    """Nodes without inputs are an error, wherever they are looked at."""
+    broken = onnx.load_from_string(model(numbered, "ReduceSum"))
+    body = [n for n in broken.graph.node if n.op_type == "Loop"][0].attribute[0].g
+    more = body.node[-1]
+    del body.node[:]
+    body.node.extend([more, *BROKEN[what]])
+    with pytest.raises(mx.MXNetError, match=r"\[onnx\]"):
+        mx.onnx.load(broken.SerializeToString()).to_block()
