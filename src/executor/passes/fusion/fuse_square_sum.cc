@@ -23,7 +23,8 @@ class Products {
     *found = {match_[matrix_], match_[table_]};
     const TensorType &matrix = info_.type(found->matrix), &table = info_.type(found->table);
     return matrix.storage == StorageType::kCSR && table.storage != StorageType::kCSR && info_.type(out).storage == StorageType::kDense &&
-           table.shape.ndim() == 2 && info_.type(out).shape.ndim() == 2 && match_[axis_] == 1 && IsFloating(table.dtype) && matrix.dtype == table.dtype;
+           table.shape.ndim() == 2 && info_.type(out).shape.ndim() == 2 && match_[axis_] == 1 && IsFloating(table.dtype) &&
+           matrix.dtype == table.dtype;
   }
 
  private:
