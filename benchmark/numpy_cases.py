@@ -1,7 +1,7 @@
 """Cases of numpy_functions.py: name, the expression for this library, NumPy and the 2.0 wheel, and
 PyTorch's ("" where it has none). Small arrays: a, b (4 x 5), v (5), few (4 indices). Large ones of
 1 M elements: g, h (1024 x 1024), row, flat, mask (bool), rows (64 indices), p (positive),
-stack (64 x 128 x 128), ints."""
+stack (64 x 128 x 128), ints, narrow (65536 x 16) and sixteen, thin (262144 x 3) and three."""
 
 CALLS = [
     ("add", "np.add(a, b)", "torch.add(a, b)"), ("a + b", "a + b", "a + b"), ("a + 1", "a + 1", "a + 1"),
@@ -21,6 +21,9 @@ CALLS = [
 
 LARGE = [
     ("add", "g + h", "g + h"), ("add row", "g + row", "g + row"), ("multiply number", "g * 2.5", "g * 2.5"),
+    ("multiply 16", "narrow * sixteen", "narrow * sixteen"), ("multiply 3", "thin * three", "thin * three"),
+    ("sum axis 0 of 16", "narrow.sum(0)", "narrow.sum(0)"), ("stack last", "np.stack((flat, flat), -1)", "torch.stack((flat, flat), -1)"),
+    ("diff", "np.diff(g)", "torch.diff(g)"), ("every second", "g[:, ::2].copy()", "g[:, ::2].contiguous()"),
     ("divide", "g / p", "g / p"), ("power", "p ** 2.5", "p ** 2.5"), ("exp", "np.exp(g)", "torch.exp(g)"),
     ("log", "np.log(p)", "torch.log(p)"), ("sin", "np.sin(g)", "torch.sin(g)"), ("tanh", "np.tanh(g)", "torch.tanh(g)"),
     ("sqrt", "np.sqrt(p)", "torch.sqrt(p)"), ("arctan2", "np.arctan2(g, h)", "torch.atan2(g, h)"),

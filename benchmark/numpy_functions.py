@@ -22,7 +22,7 @@ def arrays(make):
     import numpy as np
     rng = np.random.default_rng(0)
     floats = {"a": (4, 5), "b": (4, 5), "v": (5,), "g": (1024, 1024), "h": (1024, 1024), "row": (1, 1024), "flat": (1 << 20,),
-              "stack": (64, 128, 128)}
+              "stack": (64, 128, 128), "narrow": (1 << 16, 16), "sixteen": (16,), "thin": (1 << 18, 3), "three": (3,)}
     space = {name: make(rng.standard_normal(shape).astype("float32")) for name, shape in floats.items()}
     values = rng.standard_normal((256, 256)).astype("float32")
     space.update(few=make(np.array([1, 0, 2, 1])), rows=make(rng.integers(0, 1024, 64)), mask=make(rng.random((1024, 1024)) > 0.5),
