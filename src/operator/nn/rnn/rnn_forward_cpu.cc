@@ -227,6 +227,7 @@ struct LayerCall {
   const T *state, *cell_state;  // of all layers; the second is null where there is none
   T *state_out, *cell_out;      // null: not wanted
   const int64_t* lengths;
+  T* output = nullptr;  // where the layer's result goes instead of the reserve
 };
 
 template <typename T>
@@ -236,7 +237,8 @@ Walk<T> WalkOf(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packin
   const int64_t bo = d.batch * d.out, bh = d.batch * d.hidden, gh = d.gates * d.hidden, s = call.layer * d.directions + dir;
   Walk<T> walk{call.p, d, call.lengths, dir, Weights<T>(d, call.layer, dir, call.params)};
   walk.clip = ClipOf(call.p);
-  walk.gates = k.gates[dir], walk.kept_cell = k.cell[dir], walk.kept_hidden = k.hidden[dir], walk.output = k.output;
+  walk.gates = k.gates[dir], walk.kept_cell = k.cell[dir], walk.kept_hidden = k.hidden[dir];
+  walk.output = call.output ? call.output : k.output;
   if constexpr (sizeof(T) == sizeof(float)) {
     if (packing.packed()) walk.packed = packing.Hidden(d, call.layer, dir);
     if (packing.kept()) {
@@ -366,9 +368,10 @@ void Forward(KernelArgs& args) {
       const Kept<T> k = KeptOf(d, call.layer, reserve);
       if (k.dropped)
         DropOut<T>(a, p, d.steps * d.batch * d.LayerInput(call.layer), KeptOf(d, call.layer - 1, reserve).output, k.mask, k.dropped);
+      if (call.layer + 1 == d.layers && Wanted(a, 0) && !Wanted(a, last)) call.output = a.out[0].data<T>();
       RunLayer(a, call, packing);
     }
-    if (Wanted(a, 0)) {
+    if (Wanted(a, 0) && !call.output) {
       const T* y = KeptOf(d, d.layers - 1, reserve).output;
       std::copy(y, y + d.steps * d.batch * d.directions * d.out, a.out[0].data<T>());
     }
