@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "base/ran.h"
+#include "operator/matrix/even_steps.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -34,6 +35,11 @@ void JoinPieces(const RunContext& run, Span<const TBlob> parts, char* to, int64_
   Ran("copies of rows", RanAt::kNone);
   int64_t pitch = 0, shortest = INT64_MAX;
   for (int i = 0; i < parts.size(); ++i) pitch += width(i), shortest = std::min<int64_t>(shortest, width(i));
+  if (rows > 1 && pitch == shortest * parts.size() && IsEvenStep(parts.size(), shortest) && !run.ctx.is_gpu()) {
+    const void* pieces[kMostStep];
+    for (int i = 0; i < parts.size(); ++i) pieces[i] = parts[i].dptr;
+    return JoinElements(pieces, static_cast<int>(parts.size()), to, rows, static_cast<size_t>(shortest));
+  }
   constexpr int64_t kLong = 512;  // bytes that outweigh going from one part to the next
   if (rows > 1 && parts.size() > 1 && shortest >= kLong && !run.ctx.is_gpu()) {
     std::vector<RowsOfPart> pieces;

@@ -10,6 +10,7 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/threads/omp.h"
+#include "operator/matrix/even_steps.h"
 #include "operator/matrix/reverse_run.h"
 #include "operator/matrix/strided_dims.h"
 #include "operator/shared/element_size.h"
@@ -201,12 +202,6 @@ bool SpreadShortRuns(const T* src, T* dst, const std::vector<Dim>& dims) {
   return true;
 }
 
-template <int kPlanes, typename T>
-void MixPlanes(const T* __restrict src, int64_t plane, T* __restrict dst, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    for (int k = 0; k < kPlanes; ++k) dst[i * kPlanes + k] = src[k * plane + i];
-}
-
 // Few planes whose elements become neighbours, as the channels of pictures do. False: not of this
 // kind.
 template <typename T>
@@ -214,20 +209,36 @@ bool MixFewPlanes(const T* src, T* dst, std::vector<Dim> dims) {
   constexpr int64_t kLeast = 64, kTogether = 4096;
   if (dims.size() < 2) return false;
   const Dim planes = dims.back(), along = dims[dims.size() - 2];
-  if (planes.size < 2 || planes.size > 4 || planes.dst != 1 || along.src != 1 || along.dst != planes.size || along.size < kLeast)
+  if (!IsEvenStep(planes.size, sizeof(T)) || planes.dst != 1 || along.src != 1 || along.dst != planes.size || along.size < kLeast)
     return false;
   dims.pop_back(), dims.pop_back();
   const int64_t pieces = (along.size + kTogether - 1) / kTogether, bytes = along.size * planes.size * static_cast<int64_t>(sizeof(T));
-  const auto mix = planes.size == 2 ? MixPlanes<2, T> : planes.size == 3 ? MixPlanes<3, T> : MixPlanes<4, T>;
+  const int step = static_cast<int>(planes.size);
   const int64_t outer = Count(dims);
   ParallelForThreads(ThreadsForBytes(outer * bytes), outer * pieces, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t from = i % pieces * kTogether, n = std::min(kTogether, along.size - from);
-      ForOuter(dims, i / pieces, i / pieces + 1,
-               [&](int64_t s, int64_t d) { mix(src + s + from, planes.src, dst + d + from * planes.size, n); });
+      ForOuter(dims, i / pieces, i / pieces + 1, [&](int64_t s, int64_t d) {
+        const void* parts[kMostStep];
+        for (int k = 0; k < step; ++k) parts[k] = src + s + from + k * planes.src;
+        MXNET_CPU_CALL(Interleave)(parts, step, dst + d + from * step, n, sizeof(T));
+      });
     }
   });
   return true;
+}
+
+template <typename T>
+void CopyStepped(const T* from, T* to, Dim run) {
+  if (run.src == 0 && run.dst == 1) {
+    std::fill(to, to + run.size, *from);
+  } else if (run.src == -1 && run.dst == 1) {
+    MXNET_CPU_CALL(ReverseRun)(from, to, run.size, sizeof(T));
+  } else if (run.dst == 1 && IsEvenStep(run.src, sizeof(T))) {
+    MXNET_CPU_CALL(EveryStep)(from, static_cast<int>(run.src), to, run.size, sizeof(T));
+  } else {
+    for (int64_t i = 0; i < run.size; ++i) to[i * run.dst] = from[i * run.src];
+  }
 }
 
 template <typename T>
@@ -284,17 +295,12 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       return;
     }
   }
-  ParallelOuter(dims, inner.size * static_cast<int64_t>(sizeof(T)), [&](int64_t s, int64_t d) {
-    const T* from = src + s;
-    T* to = dst + d;
-    if (inner.src == 0 && inner.dst == 1) {
-      std::fill(to, to + inner.size, *from);
-    } else if (inner.src == -1 && inner.dst == 1) {
-      MXNET_CPU_CALL(ReverseRun)(from, to, inner.size, sizeof(T));
-    } else {
-      for (int64_t i = 0; i < inner.size; ++i) to[i * inner.dst] = from[i * inner.src];
-    }
-  });
+  const int64_t bytes = inner.size * static_cast<int64_t>(sizeof(T));
+  if (dims.empty())  // threads share the one run
+    return ParallelForThreads(ThreadsForBytes(bytes), inner.size, [&](int64_t begin, int64_t end) {
+      CopyStepped(src + begin * inner.src, dst + begin * inner.dst, Dim{end - begin, inner.src, inner.dst});
+    });
+  ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { CopyStepped(src + s, dst + d, inner); });
 }
 
 }  // namespace
@@ -322,6 +328,9 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
   ParallelForThreads(ThreadsForBytes(rows * row_bytes), rows, [&](int64_t begin, int64_t end) {
+    if (dst_pitch == row_bytes && src_pitch % row_bytes == 0 && IsEvenStep(src_pitch / row_bytes, row_bytes))
+      return MXNET_CPU_CALL(EveryStep)(from + begin * src_pitch, static_cast<int>(src_pitch / row_bytes), to + begin * dst_pitch,
+                                       end - begin, static_cast<size_t>(row_bytes));
     switch (row_bytes) {  // single elements: a store, not a call
       case 1:
         for (int64_t i = begin; i < end; ++i) to[i * dst_pitch] = from[i * src_pitch];
@@ -335,6 +344,15 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
       default:
         for (int64_t i = begin; i < end; ++i) CopyRun(to + i * dst_pitch, from + i * src_pitch, static_cast<size_t>(row_bytes));
     }
+  });
+}
+
+void JoinElements(const void* const* parts, int count, void* dst, int64_t rows, size_t elem_bytes) {
+  const int64_t bytes = static_cast<int64_t>(elem_bytes);
+  ParallelForThreads(ThreadsForBytes(rows * count * bytes), rows, [&](int64_t begin, int64_t end) {
+    const void* from[kMostStep];
+    for (int k = 0; k < count; ++k) from[k] = static_cast<const char*>(parts[k]) + begin * bytes;
+    MXNET_CPU_CALL(Interleave)(from, count, static_cast<char*>(dst) + begin * count * bytes, end - begin, elem_bytes);
   });
 }
 

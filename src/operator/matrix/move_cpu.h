@@ -39,6 +39,8 @@ struct RowsOfPart {
 };
 /* Row by row, what CopyRows does part by part: dst has row 0 of all parts, then row 1 of all. */
 void JoinRows(const std::vector<RowsOfPart>& parts, void* dst, int64_t rows);
+/* The same where each row of each part is one element. REQUIRES: IsEvenStep(count, elem_bytes). */
+void JoinElements(const void* const* parts, int count, void* dst, int64_t rows, size_t elem_bytes);
 
 /*
  * dst[...] += src[...] over a box as in CopyStrided, where dimensions of destination stride 0 sum.
