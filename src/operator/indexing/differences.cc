@@ -7,6 +7,7 @@
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
+#include "operator/pointwise/loops/loops.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/optional_number.h"
@@ -54,17 +55,28 @@ auto Wide(T v) {
     return v;
 }
 
-// y[i] = x[i + inner] - x[i]
+// y[i] = a[i] - b[i] for i < n: the loop of subtraction where there is one for T.
 template <typename T>
-void Differences(const T* __restrict x, int64_t inner, int64_t begin, int64_t end, T* __restrict y) {
-  for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Wide(x[i + inner]) - Wide(x[i]));
+void Subtract(const T* a, const T* b, int64_t n, T* __restrict y) {
+  constexpr int compute = std::is_same<T, float>::value     ? pointwise::kF32
+                          : std::is_same<T, double>::value  ? pointwise::kF64
+                          : std::is_same<T, int32_t>::value ? pointwise::kI32
+                          : std::is_same<T, int64_t>::value ? pointwise::kI64
+                                                            : -1;
+  if constexpr (compute >= 0) {
+    const void* operands[] = {a, b};
+    if (n > 0) pointwise::ForwardLoop(pointwise::k_sub, compute)(operands, y, n, 0);
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(Wide(a[i]) - Wide(b[i]));
+  }
 }
 
 // y[i] = x[i - inner] - x[i], of n numbers x between zeros.
 template <typename T>
 void DifferencesBack(const T* __restrict x, int64_t n, int64_t inner, int64_t begin, int64_t end, T* __restrict y) {
   for (int64_t i = begin; i < std::min(inner, end); ++i) y[i] = static_cast<T>(Wide(T(0)) - Wide(i < n ? x[i] : T(0)));
-  for (int64_t i = std::max(begin, inner); i < std::min(n, end); ++i) y[i] = static_cast<T>(Wide(x[i - inner]) - Wide(x[i]));
+  const int64_t middle = std::max(begin, inner);
+  Subtract(x + middle - inner, x + middle, std::min(n, end) - middle, y + middle);
   for (int64_t i = std::max({begin, n, inner}); i < end; ++i) y[i] = static_cast<T>(Wide(x[i - inner]) - Wide(T(0)));
 }
 
@@ -90,7 +102,7 @@ void Step(const RunContext& run, const Lines& s, bool back, int dtype, const voi
         if (back)
           DifferencesBack(x + o * smaller, smaller, s.inner, first, last, y + o * larger);
         else
-          Differences(x + o * larger, s.inner, first, last, y + o * smaller);
+          Subtract(x + o * larger + s.inner + first, x + o * larger + first, last - first, y + o * smaller + first);
         at += last - first;
       }
     });

@@ -313,3 +313,24 @@ def test_clip_of_all_lengths(dtype, low, high):
 
 def dtype_of(number, dtype):
     return np.dtype(dtype).type(number)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int32", "int64"])
+def test_differences_of_all_lengths(dtype):
+    rng = np.random.default_rng(5)
+    for n in LENGTHS:
+        x = (rng.standard_normal((3, n + 1, 2)) * 90).astype(dtype)
+        for data, axis in ((x, 1), (np.ascontiguousarray(x[..., 0]), 1), (x, 0)):
+            for order in (1, 2):
+                a = mx.np.array(data, dtype=dtype)
+                expected = np.diff(data, order, axis)
+                np.testing.assert_array_equal(mx.np.diff(a, order, axis).asnumpy(), expected, err_msg=f"{n}, {order}")
+        if not dtype.startswith("float"):
+            continue
+        a.attach_grad()
+        with mx.autograd.record():
+            y = mx.np.diff(a, axis=1)
+        g = (rng.standard_normal(y.shape) * 9).astype(dtype)
+        y.backward(mx.np.array(g, dtype=dtype))
+        zero = np.zeros((3, 1, 2), dtype)
+        np.testing.assert_array_equal(a.grad.asnumpy(), np.concatenate([zero, g], 1) - np.concatenate([g, zero], 1), err_msg=str(n))
