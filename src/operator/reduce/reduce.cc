@@ -279,11 +279,38 @@ void ReduceRows(const Plan& plan, const Job& job, const Sink& sink) {
   });
 }
 
+// Few columns: so many rows are taken as one that the loops get whole vectors, and parts of fixed
+// size in parallel, merged in order.
+void ReduceNarrow(const Job& job, const Sink& sink, int64_t rows, int64_t n) {
+  const int64_t together = kColumnBlock / n, width = together * n, split = kSplit / width;  // rows; elements; wide rows of a part
+  const int64_t wide_rows = rows / together, parts = (wide_rows + split - 1) / split;
+  std::vector<int64_t> sums(parts * n * together);  // of every part and column, the lanes that belong to it
+  ParallelForThreads(OmpThreads(rows * n), parts, [&](int64_t begin, int64_t end) {
+    alignas(64) char part[kColumnBlock * 8];
+    alignas(64) int64_t acc[kColumnBlock];
+    for (int64_t k = begin; k < end; ++k) {
+      job.loops->start(part, acc, width);
+      job.Columns(k * split * width, std::min(split, wide_rows - k * split), width, width, part, reinterpret_cast<char*>(acc));
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t i = 0; i < together; ++i) sums[(j * parts + k) * together + i] = acc[i * n + j];
+    }
+  });
+  alignas(64) char part[kColumnBlock * 8];
+  alignas(64) char acc[kColumnBlock * 8];
+  job.loops->start(part, acc, n);
+  for (int64_t j = 0; j < n; ++j) job.loops->merged(sums.data() + j * parts * together, parts * together, acc + j * 8);
+  const int64_t done = wide_rows * together;
+  if (done < rows) job.Columns(done * n, rows - done, n, n, part, acc);
+  sink.Store(0, n, acc);
+}
+
 // Innermost dimension kept: results are columns.
 void ReduceColumns(const Plan& plan, const Job& job, const Sink& sink) {
   const int64_t n = plan.dim[plan.ndim - 1];
   const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;  // reduced
   Odometer outer_kept(plan, std::max(plan.ndim - 2, 0), false), outer_reduced(plan, std::max(plan.ndim - 2, 0), true);
+  constexpr int64_t kNarrow = 64, kManyRows = 4096;
+  if (plan.ndim == 2 && n <= kNarrow && rows >= kManyRows) return ReduceNarrow(job, sink, rows, n);
   const int64_t blocks = (n + kColumnBlock - 1) / kColumnBlock;
   ParallelForThreads(OmpThreads(plan.total), blocks * outer_kept.size, [&](int64_t begin, int64_t end) {
     alignas(64) char part[kColumnBlock * 8];

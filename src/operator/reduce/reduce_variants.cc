@@ -184,30 +184,46 @@ struct WideLanes {
 };
 
 #ifdef __AVX512F__
-// The conversion to double, not the memory, bounds sums of floats in a cache. So eight elements, 32
-// apart, are added in float and their sums in double: the result is that of elements which differ
-// from those given by three halves of a unit in the last place at most. Where one of these sums is
-// infinite `total` is left alone, and false returned: in double it may be finite.
-inline bool SumOfEights(const float* x, int64_t n, double* total, int64_t* done) {
-  constexpr int kLanes = 16, kApart = 2 * kLanes, kStep = 8 * kApart;
-  const auto two = [](const float* p) { return _mm512_add_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(p + kApart)); };
-  const auto four = [&two](const float* p) { return _mm512_add_ps(two(p), two(p + 2 * kApart)); };
-  __m512d sums[4] = {};
+// The conversion to double, not the memory, bounds sums of floats in a cache. So four elements are
+// added in float and their sums in double: the result is that of elements which differ from those
+// given by one unit in the last place at most. Where a sum of four is infinite, in double it may be
+// finite.
+inline void AddInDouble(__m512 v, __m512d* low, __m512d* high) {
+  *low = _mm512_add_pd(*low, _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
+  *high = _mm512_add_pd(*high, _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1))));
+}
+inline __m512 SumOfFour(const float* p, int64_t apart) {
+  return _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(p + apart)),
+                       _mm512_add_ps(_mm512_loadu_ps(p + 2 * apart), _mm512_loadu_ps(p + 3 * apart)));
+}
+
+// Of neighbouring vectors: in a longer step the loads outrun the CPU's prefetching. False, and
+// `total` left alone, where the sum is not finite.
+inline bool SumOfFours(const float* x, int64_t n, double* total, int64_t* done) {
+  constexpr int kLanes = 16, kStep = 4 * kLanes;
+  __m512d low = {}, high = {};
   int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) {
-#pragma GCC unroll 2
-    for (int k = 0; k < 2; ++k) {
-      const float* p = x + i + k * kLanes;
-      const __m512d eight = _mm512_castps_pd(_mm512_add_ps(four(p), four(p + 4 * kApart)));
-      sums[2 * k] = _mm512_add_pd(sums[2 * k], _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_castpd512_pd256(eight))));
-      sums[2 * k + 1] = _mm512_add_pd(sums[2 * k + 1], _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(eight, 1))));
-    }
-  }
-  const double sum = _mm512_reduce_add_pd(_mm512_add_pd(_mm512_add_pd(sums[0], sums[1]), _mm512_add_pd(sums[2], sums[3])));
+  for (; i + kStep <= n; i += kStep) AddInDouble(SumOfFour(x + i, kLanes), &low, &high);
+  const double sum = _mm512_reduce_add_pd(_mm512_add_pd(low, high));
   if (!std::isfinite(sum)) return false;
   *total += sum;
   *done = i;
   return true;
+}
+
+// part[j] += the sum of four rows, where these are finite. Returns how many columns are done.
+inline int64_t AddFourRows(const float* x, int64_t stride, int64_t n, double* part) {
+  constexpr int kInfiniteOrNan = 0x99, kLanes = 16;
+  int64_t j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    const __m512 sum = SumOfFour(x + j, stride);
+    if (_mm512_fpclass_ps_mask(sum, kInfiniteOrNan) != 0) break;
+    __m512d low = _mm512_loadu_pd(part + j), high = _mm512_loadu_pd(part + j + 8);
+    AddInDouble(sum, &low, &high);
+    _mm512_storeu_pd(part + j, low);
+    _mm512_storeu_pd(part + j + 8, high);
+  }
+  return j;
 }
 #endif
 
@@ -220,7 +236,7 @@ Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
 #ifdef __AVX512F__
   if constexpr (std::is_same<K, Sum>::value && std::is_same<In, float>::value && std::is_same<T, double>::value) {
     int64_t done = 0;
-    if (n >= 256 && SumOfEights(x, n, &acc, &done)) x += done, n -= done;
+    if (n >= 256 && SumOfFours(x, n, &acc, &done)) x += done, n -= done;
   }
 #endif
   if (n >= kLanes / 2) {
@@ -285,6 +301,10 @@ void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* re
   for (; r + 4 <= rows; r += 4) {
     const In *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     int64_t j = 0;
+#ifdef __AVX512F__
+    if constexpr (std::is_same<K, Sum>::value && std::is_same<In, float>::value && std::is_same<T, double>::value)
+      j = AddFourRows(x0, stride, n, part);
+#endif
     for (; j + kLanes <= n; j += kLanes) {
       V v = LoadVector<V, T>(part + j);
       for (const In* row : {x0, x1, x2, x3}) v = K::template Step<V>(v, LoadVector<V, T>(row + j));

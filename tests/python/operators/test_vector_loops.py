@@ -334,3 +334,36 @@ def test_differences_of_all_lengths(dtype):
         y.backward(mx.np.array(g, dtype=dtype))
         zero = np.zeros((3, 1, 2), dtype)
         np.testing.assert_array_equal(a.grad.asnumpy(), np.concatenate([zero, g], 1) - np.concatenate([g, zero], 1), err_msg=str(n))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 7, 16, 33, 64, 65])
+def test_reductions_of_few_columns(columns, dtype):
+    rng = np.random.default_rng(6)
+    for rows in (4095, 4096, 4111, 20011, 70001):
+        x = (rng.standard_normal((rows, columns)) * 4).astype(dtype)
+        wide = x.astype("float64" if dtype.startswith("float") else "int64")
+        a = mx.np.array(x, dtype=dtype)
+        for op, exact in (("max", True), ("min", True), ("sum", not dtype.startswith("float"))):
+            got = getattr(a.astype("float32") if dtype == "float16" else a, op)(axis=0).asnumpy()
+            if exact:
+                np.testing.assert_array_equal(got, getattr(wide, op)(0).astype(got.dtype), err_msg=f"{op} of {rows}")
+            else:
+                np.testing.assert_allclose(got, wide.sum(0), rtol=3e-7, atol=np.abs(wide).sum(0).max() * 2e-8, err_msg=f"{op} of {rows}")
+    if dtype.startswith("float"):
+        x[rows // 2, 1] = np.nan
+        assert np.isnan(mx.np.array(x, dtype=dtype).sum(0).asnumpy()).tolist() == [i == 1 for i in range(columns)]
+
+
+@pytest.mark.parametrize("columns", [1, 5, 16, 40, 700])
+def test_sums_of_floats_whose_partial_sums_are_infinite(columns):
+    for rows in (4, 13, 300, 5000):
+        for signs, expected in (([1, 1, -1, -1], 0.0), ([1, 1, 1, 1], np.inf), ([1, 0, 0, -1], 0.0)):
+            x = np.zeros((rows, columns), "float32")
+            x[:4] = np.float32(3e38) * np.array(signs, "float32")[:, None]
+            for axis, data in ((0, x), (1, np.ascontiguousarray(x.T))):
+                np.testing.assert_array_equal(mx.np.array(data).sum(axis).asnumpy(), np.full(columns, expected), err_msg=f"{rows} {signs}")
+            x[0, columns // 2] = np.nan
+            expected_here = np.full(columns, expected)
+            expected_here[columns // 2] = np.nan
+            np.testing.assert_array_equal(mx.np.array(x).sum(0).asnumpy(), expected_here)
