@@ -42,22 +42,23 @@ Shape Gathered(const Shape& indices, const Shape& data) {
   return Shape(dims);
 }
 
+int64_t* RoomForIndices(KernelArgs& a, int64_t n) {
+  return static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+}
+
 // Flat index of each piece. Negative indices count from the end; others out of range are refused.
 const int64_t* FlatIndices(KernelArgs& a, const TBlob& indices, const Shape& data) {
   if (a.run.ctx.is_gpu()) return FlatIndicesOnDevice(a, indices, data);
   const int64_t m = indices.shape[0], n = indices.shape.Prod(1, indices.shape.ndim());
   const int64_t* in = ReadIndices(a, indices);
-  int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t at = 0;
+  int64_t* flat = RoomForIndices(a, n);
+  if (FlattenIndices(in, m, n, data, true, flat)) return flat;
+  for (int64_t i = 0; i < n; ++i)
     for (int64_t d = 0; d < m; ++d) {
-      const int64_t size = data[static_cast<int>(d)], given = in[d * n + i], index = given < 0 ? given + size : given;
-      MXNET_CHECK_KIND(index >= 0 && index < size, Index)
+      const int64_t size = data[static_cast<int>(d)], given = in[d * n + i];
+      MXNET_CHECK_KIND(given >= -size && given < size, Index)
           << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << d << " with size " << size;
-      at = at * size + index;
     }
-    flat[i] = at;
-  }
   return flat;
 }
 
@@ -196,6 +197,12 @@ bool IndexChangeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>*
 // Flat indices of the pieces of `data`. Negative indices are refused, as the original does.
 const int64_t* CheckedFlatIndices(KernelArgs& a, TBlob ind, const Shape& data) {
   ind.shape = Columns(*a.attrs, ind.shape);
+  if (!a.run.ctx.is_gpu()) {
+    const int64_t n = ind.shape.Prod(1, ind.shape.ndim());
+    const int64_t* in = ReadIndices(a, ind);
+    int64_t* flat = RoomForIndices(a, n);
+    if (FlattenIndices(in, ind.shape[0], n, data, false, flat)) return flat;
+  }
   for (int64_t d = 0; d < ind.shape[0]; ++d) {
     TBlob row = ind;
     row.shape = Shape({ind.shape.Prod(1, ind.shape.ndim())});
@@ -285,7 +292,7 @@ void Ravel(KernelArgs& a) {
   const Shape& target = RavelTarget(*a.attrs);
   const int64_t n = a.out[0].Size();
   const int64_t* in = ReadIndices(a, a.in[0]);
-  int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+  int64_t* flat = RoomForIndices(a, n);
   RavelIndices(a.run, target, in, n, flat);
   ConvertIndices(a.run, flat, a.out[0], n);
 }

@@ -36,6 +36,10 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
 void AddRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
              const TBlob& data);
 
+/* flat[i] = the flat index of column i of `in` (m, n), indices of the first m dimensions of data,
+ * on the CPU. `from_end`: negative ones count from the end. False where one is out of range. */
+bool FlattenIndices(const int64_t* in, int64_t m, int64_t n, const Shape& data, bool from_end, int64_t* flat);
+
 /* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and, on the CPU,
  * the other way. The first size is not looked at. */
 void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -170,18 +171,24 @@ void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
     Sum* to = kWide ? static_cast<Sum*>(a.workspace(static_cast<size_t>(std::max<int64_t>(total, 1)) * sizeof(Sum)))
                     : reinterpret_cast<Sum*>(data.data<T>());
     ZeroBytes(to, total * static_cast<int64_t>(sizeof(Sum)));
-    // Each thread owns a range of destination rows and reads all indices: no two threads write one
-    // element, and sums keep the order of the indices.
-    const int threads = OmpThreads(outer * num * inner);
-    ParallelForThreads(threads, size, [&](int64_t low, int64_t high) {
-      for (int64_t o = 0; o < outer; ++o)
+    const auto add = [=](int64_t first, int64_t last, int64_t low, int64_t high) {
+      for (int64_t o = first; o < last; ++o)
         for (int64_t i = 0; i < num; ++i) {
           if (index[i] < low || index[i] >= high) continue;
           Sum* d = to + (o * size + index[i]) * inner;
           const T* s = from + (o * num + i) * inner;
           for (int64_t k = 0; k < inner; ++k) d[k] = static_cast<Sum>(d[k] + static_cast<Sum>(s[k]));
         }
-    });
+    };
+    // No two threads write one element, and sums keep the order of the indices: each thread owns
+    // some of the outer, or a range of destination rows of which it reads all indices. Short rows
+    // are added in less time than it takes to guess wrong whose they are.
+    constexpr int64_t kShortRow = 16;
+    const int threads = OmpThreads(outer * num * inner);
+    if (outer >= threads)
+      ParallelForThreads(threads, outer, [&](int64_t first, int64_t last) { add(first, last, 0, size); });
+    else
+      ParallelForThreads(inner < kShortRow ? 1 : threads, size, [&](int64_t low, int64_t high) { add(0, outer, low, high); });
     if (kWide) {
       T* end = data.data<T>();
       ParallelFor(total, 0, [&](int64_t b, int64_t e) {
@@ -189,6 +196,26 @@ void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
       });
     }
   });
+}
+
+bool FlattenIndices(const int64_t* in, int64_t m, int64_t n, const Shape& data, bool from_end, int64_t* flat) {
+  std::atomic<bool> good{true};
+  ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
+    uint64_t outside = 0;
+    if (m == 0) std::fill(flat + begin, flat + end, int64_t{0});
+    for (int64_t d = 0; d < m; ++d) {
+      const int64_t size = data[static_cast<int>(d)], added = from_end ? size : 0;
+      const int64_t* given = in + d * n;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t index = given[i] + (given[i] < 0 ? added : 0);
+        outside |= static_cast<uint64_t>(index) >= static_cast<uint64_t>(size);
+        flat[i] =
+            static_cast<int64_t>(static_cast<uint64_t>(d == 0 ? 0 : flat[i]) * static_cast<uint64_t>(size) + static_cast<uint64_t>(index));
+      }
+    }
+    if (outside) good.store(false, std::memory_order_relaxed);
+  });
+  return good.load(std::memory_order_relaxed);
 }
 
 void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat) {
