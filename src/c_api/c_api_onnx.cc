@@ -8,6 +8,7 @@
 #include "c_api/c_api_common.h"
 #include "c_api/c_api_symbol.h"
 #include "graph/json.h"
+#include "onnx/reader.h"
 #include "onnx/session.h"
 
 using namespace mxnet;        // NOLINT
@@ -31,10 +32,11 @@ SessionOptions OptionsFor(int dev_type, int dev_id) {
   return options;
 }
 
-/* Names of the columns of scores, of which ZipMap makes dictionaries elsewhere; null: it makes none
- * of this result. */
+/* Names of columns: of scores, of which ZipMap makes dictionaries elsewhere, or of an input that is
+ * a map for the caller (DictVectorizer). Null: the value has none. */
 const Attribute* LabelsOf(const GraphProto& graph, const std::string& output) {
   for (const NodeProto& n : graph.nodes) {
+    if (n.op == "DictVectorizer" && !n.inputs.empty() && n.inputs[0] == output) return VocabularyOf(n);
     if (n.op != "ZipMap" || n.outputs.empty() || n.outputs[0] != output) continue;
     const Attribute* const names = n.Find("classlabels_strings");
     return names && !names->strings.empty() ? names : n.Find("classlabels_int64s");
@@ -49,9 +51,10 @@ void PutLabels(const Attribute& labels, std::ostringstream* out) {
   *out << "], ";
 }
 
-void PutInfo(const ValueInfo& v, const Attribute* labels, std::ostringstream* out) {
+void PutInfo(const ValueInfo& v, bool is_input, const Attribute* labels, std::ostringstream* out) {
   static const char* const kinds[] = {"tensor", "sequence", "optional", "map"};
-  *out << "{\"name\": " << QuoteJson(v.name) << ", \"kind\": \"" << kinds[v.kind] << "\", \"dtype\": ";
+  const auto kind = is_input && labels ? ValueInfo::kMap : v.kind;
+  *out << "{\"name\": " << QuoteJson(v.name) << ", \"kind\": \"" << kinds[kind] << "\", \"dtype\": ";
   if (v.dtype == kStringType)
     *out << "\"string\"";
   else if (v.dtype >= 0)
@@ -84,7 +87,7 @@ void PutInfos(const char* key, const std::vector<ValueInfo>& list, const GraphPr
   *out << '"' << key << "\": [";
   for (size_t i = 0; i < list.size(); ++i) {
     *out << (i ? ", " : "");
-    PutInfo(list[i], LabelsOf(graph, list[i].name), out);
+    PutInfo(list[i], std::strcmp(key, "outputs") != 0, LabelsOf(graph, list[i].name), out);
   }
   *out << "], ";
 }

@@ -2,6 +2,7 @@
 #include "onnx/reader.h"
 
 #include <filesystem>
+#include <map>
 
 #include "base/file_kinds.h"
 #include "onnx/wire.h"
@@ -219,7 +220,11 @@ class WireReader {
         }
         case 5:
           if (depth == 0) v->kind = ValueInfo::kMap;
-          r.skip();
+          for (Reader t = r.get_message(); t.next();)
+            if (t.tag() == 2 && depth == 0)
+              ReadType(t.get_message(), v, depth + 1);
+            else
+              t.skip();
           break;
         default: r.skip();
       }
@@ -273,6 +278,28 @@ void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* function
     if (!c.array.is_none()) model->weight_bytes += static_cast<uint64_t>(c.shape.Size()) * DTypeSize(c.array.dtype());
 }
 
+/* A map that DictVectorizer reads is a row of its values, in the order of the vocabulary: inputs
+ * are arrays, and whoever calls the model fills in the row. */
+static void GiveRowsToMaps(GraphProto* graph) {
+  std::map<std::string, const NodeProto*> first;
+  for (const NodeProto& n : graph->nodes) {
+    const Attribute* const words = n.op == "DictVectorizer" ? VocabularyOf(n) : nullptr;
+    if (!words || n.inputs.empty()) continue;
+    for (ValueInfo& v : graph->inputs) {
+      if (v.name != n.inputs[0]) continue;
+      const Attribute* const before = first.emplace(v.name, &n).second ? nullptr : VocabularyOf(*first[v.name]);
+      MXNET_CHECK_KIND(!before || (before->strings == words->strings && before->ints == words->ints), Value)
+          << "[onnx] input " << v.name << " is a map of two vocabularies, of the nodes " << first[v.name]->label() << " and " << n.label()
+          << "; accepted: one";
+      v.kind = ValueInfo::kTensor;
+      v.has_shape = true;
+      v.dims.assign(2, Dimension());
+      v.dims[0].size = 1;
+      v.dims[1].size = static_cast<int64_t>(words->strings.size() + words->ints.size());
+    }
+  }
+}
+
 static std::shared_ptr<const Model> Read(Source source, std::string path) {
   auto model = std::make_shared<Model>();
   model->path = std::move(path);
@@ -280,6 +307,7 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
   ReadWire(&source, model.get(), &functions);
   Resolve(model.get(), functions);
   FindSmallTypes(&model->graph);
+  GiveRowsToMaps(&model->graph);
   return model;
 }
 

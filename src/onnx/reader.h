@@ -36,6 +36,12 @@ void Resolve(Model* model, const std::vector<FunctionProto>& functions);
  * 4 bits where an operator does not take them. REQUIRES: Resolve. */
 void FindSmallTypes(GraphProto* graph);
 
+/* The keys of a map, in the order of the columns; null where the node has none. */
+inline const Attribute* VocabularyOf(const NodeProto& dict_vectorizer) {
+  const Attribute* const words = dict_vectorizer.Find("string_vocabulary");
+  return words && !words->strings.empty() ? words : dict_vectorizer.Find("int64_vocabulary");
+}
+
 /* What exporters note about a value. */
 using Notes = std::map<std::string, std::string>;
 

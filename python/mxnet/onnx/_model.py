@@ -2,6 +2,7 @@
 import ctypes
 import html
 import json
+import numbers
 import os
 
 import numpy as _np
@@ -99,6 +100,18 @@ def _to_value(value, dtype, ctx, stored=None):
     return _Handle(out)
 
 
+def _row_of_map(info, given):
+    """The values of a dictionary in the order of the keys that the model knows: 0 where one is
+    absent; others are left out."""
+    kind = int if all(isinstance(label, int) for label in info.labels) else str
+    for key, value in given.items():
+        fits = isinstance(key, str) if kind is str else isinstance(key, numbers.Integral)
+        if not fits or not isinstance(value, numbers.Real):
+            raise TypeError(f"[onnx] input {info.name} has the item {key!r}: {value!r}; accepted: a dictionary of numbers, "
+                            f"whose keys are {'strings' if kind is str else 'integers'}")
+    return _np.array([[given.get(label, 0) for label in info.labels]], dtype=info.dtype)
+
+
 def _takes_sequence(info, value):
     """An optional may be one too: a list of arrays says so."""
     return info.kind == "sequence" or (info.kind == "optional" and isinstance(value, (list, tuple)) and
@@ -164,7 +177,8 @@ class _Info:
     """An input or output as the file describes it: `name`, `shape` (numbers, names of dimensions,
     None), `dtype`, `kind` (tensor, sequence, optional, map), `stored`: the type of 8 or fewer bits,
     as the file names it, whose numbers arrays of `dtype` hold, or None; and `labels`: the names of
-    the columns of scores, of which ZipMap makes dictionaries elsewhere, or None."""
+    the columns of scores, of which ZipMap makes dictionaries elsewhere, the keys of a map, or
+    None."""""
 
     def __init__(self, about):
         self.name, self.dtype, self.kind = about["name"], about["dtype"], about["kind"]
@@ -191,6 +205,8 @@ class Model(NotCopied):
     inputs, outputs : list
         Each with `name`, `shape` (numbers, names of free dimensions, None), `dtype` and `kind`; an
         output of scores has `labels`, the names of its columns, where the file has them (ZipMap).
+        An input of the kind ``map`` takes a dictionary of numbers, or an array of one row in the
+        order of its `labels`.
     with_defaults : list
         Inputs that need no value, since the file has one.
     ctx : Context
@@ -212,14 +228,24 @@ class Model(NotCopied):
         self.inputs, self.with_defaults, self.outputs = (
             [_Info(i) for i in self.about[key]] for key in ("inputs", "with_defaults", "outputs"))
         self.metadata = self.about["metadata"]
+        self._maps = {i.name: i for i in self.inputs if i.kind == "map" and i.labels is not None}
         self._names, self._output_names = tuple(i.name for i in self.inputs), [o.name for o in self.outputs]
 
     def __del__(self):
         if self.handle is not None and _LIB is not None:
             _LIB.MXOnnxModelFree(self.handle)
 
+    def _is_map(self, given):
+        """Is the dictionary the first input, rather than all inputs by name?"""
+        return bool(self.inputs) and self.inputs[0].name in self._maps and not any(name in given for name in self._names)
+
+    def _rows(self, inputs):
+        """The inputs with rows in the place of dictionaries, where the model takes maps."""
+        return {name: _row_of_map(self._maps[name], value) if name in self._maps and isinstance(value, dict) else value
+                for name, value in inputs.items()}
+
     def _named(self, args, kwargs):
-        if len(args) == 1 and isinstance(args[0], dict):
+        if len(args) == 1 and isinstance(args[0], dict) and not self._is_map(args[0]):
             kwargs = {**args[0], **kwargs}
             args = ()
         if len(args) > len(self.inputs):
@@ -283,6 +309,8 @@ class Model(NotCopied):
             raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
                             "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name; "
                             "mx.onnx.runtime has its interface")
+        if self._maps:
+            inputs = self._rows(inputs)
         results = self._of_arrays(tuple(inputs), tuple(inputs.values())) if not out else None
         if results is not None:
             return dict(zip(self._output_names, results))
@@ -341,6 +369,7 @@ class Model(NotCopied):
     def _convert(self, shapes, dtypes, values, learns=None):
         """A symbol and parameters; `learns`: for training, with operators on weights or without."""
         about = {i.name: (i.dtype, i.stored or i.dtype) for i in self.inputs}
+        values = self._rows(values)
         given = [_to_value(v, about.get(n, (None,))[0], self.ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
         names = list(shapes)
         ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])

@@ -183,6 +183,16 @@ void ConvertZipMap(Call& c) {
   c.Out(c.in(0));
 }
 
+/* A map comes as a row in the order of the vocabulary (GiveRowsToMaps in reader.cc). */
+void ConvertDictVectorizer(Call& c) {
+  const size_t words =
+      c.Attr("string_vocabulary", std::vector<std::string>{}).size() + c.Attr("int64_vocabulary", std::vector<int64_t>{}).size();
+  const Value& x = c.in(0);
+  if (x.kind != Value::kTensor || x.ndim() != 2 || x.shape()[1] != static_cast<int64_t>(words))
+    c.Refuse("its data is no input of the model that is a map of numbers, with the words of its vocabulary");
+  c.Out(x);
+}
+
 }  // namespace
 
 const Rules& TreeRules() {
@@ -203,6 +213,7 @@ const Rules& TreeRules() {
       {"ai.onnx.ml", "LabelEncoder", 1, kNewest, ConvertLabelEncoder, nullptr},
       {"ai.onnx.ml", "OneHotEncoder", 1, kNewest, ConvertOneHotEncoder, nullptr},
       {"ai.onnx.ml", "CategoryMapper", 1, kNewest, ConvertCategoryMapper, nullptr},
+      {"ai.onnx.ml", "DictVectorizer", 1, kNewest, ConvertDictVectorizer, nullptr},
       {"ai.onnx.ml", "ZipMap", 1, kNewest, ConvertZipMap, nullptr},
   };
   return rules;

@@ -38,12 +38,12 @@ class NodeArg:
 
     def __init__(self, info, sizes):
         self.name = info.name
-        shape = info.shape if info.kind != "sequence" and info.shape is not None else ()
+        shape = info.shape if info.kind not in ("sequence", "map") and info.shape is not None else ()
         self.shape = [sizes.get(d, d) for d in shape]
         text = type_text(info.dtype, info.stored)
         if info.labels is not None:
             key = "int64" if all(isinstance(label, int) for label in info.labels) else "string"
-            text = f"map({key},tensor(float))"
+            text = f"map({key},{text if info.kind == 'map' else 'tensor(float)'})"
         self.type = {"sequence": f"seq({text})", "optional": f"optional({text})"}.get(info.kind, text)
 
     def __repr__(self):
