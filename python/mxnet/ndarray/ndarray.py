@@ -23,7 +23,9 @@ from ._native import _new_empty_handle, _new_from_shared_mem
 __all__ = ["NDArray", "bfloat16", "from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write",
            *_arithmetic_names, *_creation_names]
 
-_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_UNDEFINED, _STORAGE_TYPE_DEFAULT, _STORAGE_TYPE_ROW_SPARSE, _STORAGE_TYPE_CSR = range(-1, 3)
+_STORAGE_TYPE_STR_TO_ID = {"undefined": _STORAGE_TYPE_UNDEFINED, "default": _STORAGE_TYPE_DEFAULT,
+                           "row_sparse": _STORAGE_TYPE_ROW_SPARSE, "csr": _STORAGE_TYPE_CSR}
 _STORAGE_TYPE_ID_TO_STR = {v: k for k, v in _STORAGE_TYPE_STR_TO_ID.items()}
 
 _set_indexing(_indexing.getitem, _indexing.setitem)

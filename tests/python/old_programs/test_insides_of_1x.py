@@ -34,6 +34,18 @@ def test_names_that_programs_import(module, names):
     assert not [name for name in getattr(module, '__all__', ()) if name in names.split() and name.startswith('_')]
 
 
+def test_names_of_sparse_arrays_and_base():
+    from mxnet.ndarray import sparse
+    assert sparse.NDArrayHandle is mx.base.NDArrayHandle
+    assert sparse.NotSupportedForSparseNDArray is mx.base.NotSupportedForSparseNDArray
+    assert (sparse.py_slice, sparse.py_sum, sparse.mx_real_t) == (slice, sum, np.float32)
+    assert (sparse.check_call, sparse._LIB, sparse.op) == (mx.base.check_call, mx.base._LIB, mx.nd.op)
+    assert isinstance(1, sparse.integer_types) and isinstance(1.0, sparse.numeric_types)
+    assert [getattr(sparse, f'_STORAGE_TYPE_{name}') for name in ('UNDEFINED', 'DEFAULT', 'ROW_SPARSE', 'CSR')] == [-1, 0, 1, 2]
+    assert mx.test_utils._STORAGE_TYPE_STR_TO_ID is sparse._STORAGE_TYPE_STR_TO_ID
+    assert callable(mx.nd._ndarray_cls) and mx.base.inspect and mx.base.platform
+
+
 def test_initializers_fill_special_weights():
     kernel, affine = nd.zeros((2, 1, 4, 4)), nd.zeros(6)
     mx.init.Initializer()._init_bilinear('upsampling_weight', kernel)
