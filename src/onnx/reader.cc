@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <unordered_map>
 
 #include "base/file_kinds.h"
 #include "onnx/wire.h"
@@ -281,22 +282,26 @@ void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* function
 /* A map that DictVectorizer reads is a row of its values, in the order of the vocabulary: inputs
  * are arrays, and whoever calls the model fills in the row. */
 static void GiveRowsToMaps(GraphProto* graph) {
-  std::map<std::string, const NodeProto*> first;
+  std::unordered_map<std::string, ValueInfo*> inputs;
+  std::unordered_map<std::string, const NodeProto*> first;
   for (const NodeProto& n : graph->nodes) {
     const Attribute* const words = n.op == "DictVectorizer" ? VocabularyOf(n) : nullptr;
     if (!words || n.inputs.empty()) continue;
-    for (ValueInfo& v : graph->inputs) {
-      if (v.name != n.inputs[0]) continue;
-      const Attribute* const before = first.emplace(v.name, &n).second ? nullptr : VocabularyOf(*first[v.name]);
-      MXNET_CHECK_KIND(!before || (before->strings == words->strings && before->ints == words->ints), Value)
-          << "[onnx] input " << v.name << " is a map of two vocabularies, of the nodes " << first[v.name]->label() << " and " << n.label()
-          << "; accepted: one";
-      v.kind = ValueInfo::kTensor;
-      v.has_shape = true;
-      v.dims.assign(2, Dimension());
-      v.dims[0].size = 1;
-      v.dims[1].size = static_cast<int64_t>(words->strings.size() + words->ints.size());
-    }
+    if (inputs.empty())
+      for (ValueInfo& v : graph->inputs) inputs.emplace(v.name, &v);
+    const auto found = inputs.find(n.inputs[0]);
+    if (found == inputs.end()) continue;
+    ValueInfo& v = *found->second;
+    const auto met = first.emplace(v.name, &n);
+    const Attribute* const before = met.second ? nullptr : VocabularyOf(*met.first->second);
+    MXNET_CHECK_KIND(!before || (before->strings == words->strings && before->ints == words->ints), Value)
+        << "[onnx] input " << v.name << " is a map of two vocabularies, of the nodes " << met.first->second->label() << " and " << n.label()
+        << "; accepted: one";
+    v.kind = ValueInfo::kTensor;
+    v.has_shape = true;
+    v.dims.assign(2, Dimension());
+    v.dims[0].size = 1;
+    v.dims[1].size = static_cast<int64_t>(words->strings.size() + words->ints.size());
   }
 }
 
