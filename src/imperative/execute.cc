@@ -148,8 +148,10 @@ class Execution {
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
     const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
+    const bool medium = here && !small && IsMedium();
     const bool called = here && !later && !ctx_.execution().is_gpu() &&
-                        (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : IsMedium() && TryCallWithTeam(engine, *kernel));
+                        (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
+    if (!called && here && !small && !medium) GiveBackBorrowedTeam();
     if (!called) Push(engine, kernel);
     FinishTemporaries();
   }

@@ -22,9 +22,11 @@ MXNET_DLL int OpenTeams();
 /* What a thread does that is about to wait. */
 void GiveBackKeptTeam();
 
-/* Has the calling thread a team? It gives it back, so that another one can have it. */
+/* Has the calling thread a team? It gives it back, so that another one can have it; the second, if
+ * it is a borrowed one. */
 bool HasTeam();
 void GiveBackOwnTeam();
+void GiveBackBorrowedTeam();
 
 /* While it lives loops of this thread use its team, one that it opens if there is none, or no other
  * thread. */

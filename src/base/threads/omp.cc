@@ -233,6 +233,10 @@ void GiveBackOwnTeam() {
   if (t_thread.team) GiveBackTeam();
 }
 
+void GiveBackBorrowedTeam() {
+  if (t_thread.kept) GiveBackTeam();
+}
+
 BorrowedTeam::BorrowedTeam() : thread_(&t_thread), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
   if (OpenTeams() == 0) return;
   if (thread_->kept && OpenTeams() > 1) GiveBackTeam();

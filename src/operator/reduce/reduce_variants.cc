@@ -211,20 +211,6 @@ inline bool SumOfFours(const float* x, int64_t n, double* total, int64_t* done) 
   return true;
 }
 
-// part[j] += the sum of four rows, where these are finite. Returns how many columns are done.
-inline int64_t AddFourRows(const float* x, int64_t stride, int64_t n, double* part) {
-  constexpr int kInfiniteOrNan = 0x99, kLanes = 16;
-  int64_t j = 0;
-  for (; j + kLanes <= n; j += kLanes) {
-    const __m512 sum = SumOfFour(x + j, stride);
-    if (_mm512_fpclass_ps_mask(sum, kInfiniteOrNan) != 0) break;
-    __m512d low = _mm512_loadu_pd(part + j), high = _mm512_loadu_pd(part + j + 8);
-    AddInDouble(sum, &low, &high);
-    _mm512_storeu_pd(part + j, low);
-    _mm512_storeu_pd(part + j + 8, high);
-  }
-  return j;
-}
 #endif
 
 // In: what the data is; T: what it is accumulated in.
@@ -301,10 +287,6 @@ void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* re
   for (; r + 4 <= rows; r += 4) {
     const In *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     int64_t j = 0;
-#ifdef __AVX512F__
-    if constexpr (std::is_same<K, Sum>::value && std::is_same<In, float>::value && std::is_same<T, double>::value)
-      j = AddFourRows(x0, stride, n, part);
-#endif
     for (; j + kLanes <= n; j += kLanes) {
       V v = LoadVector<V, T>(part + j);
       for (const In* row : {x0, x1, x2, x3}) v = K::template Step<V>(v, LoadVector<V, T>(row + j));
