@@ -178,7 +178,9 @@ def test_gradients_of_sums_of_squares_have_the_rows_of_the_matrix(stype, tmp_pat
         mx.autograd.mark_variables([table], [gradient])
         with mx.autograd.record():
             y = _._dot_square_sum(x, table)
-        assert host_copies(lambda: y.backward(ograd[:, :1]), tmp_path) == {}
+        # rows that both lists have are found by the host
+        on_host = {"_backward_square_sum": 1} if ctx.device_type == "gpu" and stype == R else {}
+        assert host_copies(lambda: y.backward(ograd[:, :1]), tmp_path) == on_host
         found.append(gradient)
     assert found[1].indices.asnumpy().tolist() == found[0].indices.asnumpy().tolist()
     np.testing.assert_allclose(numpy(found[1]), numpy(found[0]), rtol=1e-5, atol=1e-6)
