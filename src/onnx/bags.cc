@@ -54,8 +54,8 @@ class BodyReader {
     bags->number = number[0];
     const NodeProto* const empty = MakerOf(*choice, 0, "Equal");
     const Attribute *const zeros = choice->Find("then_branch"), *const bag = choice->Find("else_branch");
-    return empty && zeros && bag && End(In(*empty, 0), 0, &bags->starts) && End(In(*empty, 1), 1, &bags->ends) &&
-           zeros->graph->nodes.empty() && ReadBag(*bag->graph, In(*empty, 0), In(*empty, 1), bags);
+    return empty && zeros && zeros->graph && bag && bag->graph && End(In(*empty, 0), 0, &bags->starts) &&
+           End(In(*empty, 1), 1, &bags->ends) && zeros->graph->nodes.empty() && ReadBag(*bag->graph, In(*empty, 0), In(*empty, 1), bags);
   }
 
  private:

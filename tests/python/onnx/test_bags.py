@@ -155,3 +155,14 @@ def test_loops_that_look_like_bags(what):
     body.node.extend([more, *BROKEN[what]])
     with pytest.raises(mx.MXNetError, match=r"\[onnx\]"):
         mx.onnx.load(broken.SerializeToString()).to_block()
+
+
+@pytest.mark.parametrize("which", ["then_branch", "else_branch"])
+def test_branches_that_are_no_graphs(which):
+    broken = onnx.load_from_string(model(counted, "ReduceSum"))
+    body = [n for n in broken.graph.node if n.op_type == "Loop"][0].attribute[0].g
+    choice = [n for n in body.node if n.op_type == "If"][0]
+    attribute = [a for a in choice.attribute if a.name == which][0]
+    attribute.CopyFrom(h.make_attribute(which, 1))
+    with pytest.raises(mx.MXNetError, match=r"\[onnx\]"):
+        mx.onnx.load(broken.SerializeToString()).to_block()
