@@ -1,9 +1,9 @@
 // ONNX models over the C ABI.
 #include "mxnet/c_api_onnx.h"
 
-#include <cstring>
 #include <memory>
 #include <sstream>
+#include <unordered_map>
 
 #include "c_api/c_api_common.h"
 #include "c_api/c_api_symbol.h"
@@ -33,15 +33,17 @@ SessionOptions OptionsFor(int dev_type, int dev_id) {
 }
 
 /* Names of columns: of scores, of which ZipMap makes dictionaries elsewhere, or of an input that is
- * a map for the caller (DictVectorizer). Null: the value has none. */
-const Attribute* LabelsOf(const GraphProto& graph, const std::string& output) {
+ * a map for the caller (DictVectorizer). By the name of the value; null: it has none. */
+using Labels = std::unordered_map<std::string, const Attribute*>;
+Labels LabelsIn(const GraphProto& graph) {
+  Labels labels;
   for (const NodeProto& n : graph.nodes) {
-    if (n.op == "DictVectorizer" && !n.inputs.empty() && n.inputs[0] == output) return VocabularyOf(n);
-    if (n.op != "ZipMap" || n.outputs.empty() || n.outputs[0] != output) continue;
+    if (n.op == "DictVectorizer" && !n.inputs.empty()) labels.emplace(n.inputs[0], VocabularyOf(n));
+    if (n.op != "ZipMap" || n.outputs.empty()) continue;
     const Attribute* const names = n.Find("classlabels_strings");
-    return names && !names->strings.empty() ? names : n.Find("classlabels_int64s");
+    labels.emplace(n.outputs[0], names && !names->strings.empty() ? names : n.Find("classlabels_int64s"));
   }
-  return nullptr;
+  return labels;
 }
 
 void PutLabels(const Attribute& labels, std::ostringstream* out) {
@@ -83,11 +85,12 @@ void PutInfo(const ValueInfo& v, bool is_input, const Attribute* labels, std::os
   *out << "]}";
 }
 
-void PutInfos(const char* key, const std::vector<ValueInfo>& list, const GraphProto& graph, std::ostringstream* out) {
+void PutInfos(const char* key, bool are_inputs, const std::vector<ValueInfo>& list, const Labels& labels, std::ostringstream* out) {
   *out << '"' << key << "\": [";
   for (size_t i = 0; i < list.size(); ++i) {
     *out << (i ? ", " : "");
-    PutInfo(list[i], std::strcmp(key, "outputs") != 0, LabelsOf(graph, list[i].name), out);
+    const auto found = labels.find(list[i].name);
+    PutInfo(list[i], are_inputs, found == labels.end() ? nullptr : found->second, out);
   }
   *out << "], ";
 }
@@ -120,9 +123,10 @@ std::string DescribeModel(const Session& s) {
       << ", \"version\": " << m.version << ", \"description\": " << QuoteJson(m.description) << ", \"graph\": " << QuoteJson(m.graph.name)
       << ", \"graph_description\": " << QuoteJson(m.graph.description) << ", \"file_bytes\": " << m.file_bytes
       << ", \"weight_bytes\": " << m.weight_bytes << ", ";
-  PutInfos("inputs", s.inputs(), m.graph, &out);
-  PutInfos("with_defaults", s.with_defaults(), m.graph, &out);
-  PutInfos("outputs", s.outputs(), m.graph, &out);
+  const Labels labels = LabelsIn(m.graph);
+  PutInfos("inputs", true, s.inputs(), labels, &out);
+  PutInfos("with_defaults", true, s.with_defaults(), labels, &out);
+  PutInfos("outputs", false, s.outputs(), labels, &out);
   PutMap(
       "opsets", m.opsets, [&](int64_t v) { out << v; }, &out);
   out << ", ";

@@ -29,7 +29,8 @@
 namespace mxnet {
 namespace {
 
-// The longest estimate of an operator that is called here by several threads.
+// The longest estimate of an operator that is called here by several threads: waking a worker, and
+// this thread when it waits for the result, takes tens of microseconds.
 constexpr double kMediumNanoseconds = 8 * kInlineNanoseconds;
 
 /* Invocations nest (array functions), hence a stack. */
@@ -142,16 +143,18 @@ class Execution {
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    const bool here = !async_ && !own_thread_, small = here && IsSmall();
+    const bool here = !async_ && !own_thread_;
+    const CallCost cost = here ? CostOf(*attrs_, s_->in, s_->out) : CallCost();
+    const bool small = here && IsSmall(cost), medium = here && !small && cost.NsInCache() < kMediumNanoseconds;
     if (!reqs_ && read_ >= outputs_.size() && small && temporaries_.empty() &&
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
     Engine* engine = Engine::Get();
     const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
-    const bool medium = here && !small && IsMedium();
-    const bool called = here && !later && !ctx_.execution().is_gpu() &&
-                        (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
-    if (!called && here && !small && !medium) GiveBackBorrowedTeam();
+    const bool on_cpu = here && !ctx_.execution().is_gpu();
+    const bool called =
+        on_cpu && !later && (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
+    if (on_cpu && !small && !medium && !called) GiveBackBorrowedTeam();  // a worker is about to want one
     if (!called) Push(engine, kernel);
     FinishTemporaries();
   }
@@ -296,13 +299,7 @@ class Execution {
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
   // hold what the caller's next operator reads. Larger ones want threads: those of a worker's team
   // (BorrowedTeam).
-  bool IsSmall(bool stored = false) const {
-    const CallCost cost = CostOf(*attrs_, s_->in, s_->out, stored);
-    return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds;
-  }
-
-  /* Waking a worker, and this thread when it waits for the result, takes tens of microseconds. */
-  bool IsMedium() const { return CostOf(*attrs_, s_->in, s_->out).NsInCache() < kMediumNanoseconds; }
+  static bool IsSmall(const CallCost& cost) { return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds; }
 
   /* Where no other thread has a team: this one's does as well as a worker's. */
   bool TryCallWithTeam(Engine* engine, const Kernel& kernel) {
@@ -325,7 +322,7 @@ class Execution {
   bool TryCallHere(Engine* engine, const Kernel& kernel, bool small) {
     const int reads = static_cast<int>(s_->reads.size()), writes = static_cast<int>(s_->writes.size());
     if (!engine->TryAcquire(s_->reads.data(), reads, s_->writes.data(), writes)) return false;
-    if (!small && !IsSmall(true)) {
+    if (!small && !IsSmall(CostOf(*attrs_, s_->in, s_->out, true))) {
       engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
       return false;
     }

@@ -178,7 +178,7 @@ class _Info:
     None), `dtype`, `kind` (tensor, sequence, optional, map), `stored`: the type of 8 or fewer bits,
     as the file names it, whose numbers arrays of `dtype` hold, or None; and `labels`: the names of
     the columns of scores, of which ZipMap makes dictionaries elsewhere, the keys of a map, or
-    None."""""
+    None."""
 
     def __init__(self, about):
         self.name, self.dtype, self.kind = about["name"], about["dtype"], about["kind"]

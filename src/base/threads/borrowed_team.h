@@ -22,9 +22,9 @@ MXNET_DLL int OpenTeams();
 /* What a thread does that is about to wait. */
 void GiveBackKeptTeam();
 
-/* Has the calling thread a team? It gives it back, so that another one can have it; the second, if
- * it is a borrowed one. */
+/* Has the calling thread a team? */
 bool HasTeam();
+/* It gives it back, so that another one can have it: any, or one that it has borrowed. */
 void GiveBackOwnTeam();
 void GiveBackBorrowedTeam();
 

@@ -285,7 +285,7 @@ class Runner {
       if (!s.single && !s.along) repeats_.Add(static_cast<int>(i), s.ndim, s.dim, s.stride);
       if (!s.single) continue;
       char* to = Input(i);
-      LoadFn(sources_[i].dtype, p_.compute)(sources_[i].ptr, to, 1);
+      LoadFn(s.dtype, p_.compute)(s.ptr, to, 1);
       Spread(to);
     }
   }

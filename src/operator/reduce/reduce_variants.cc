@@ -186,31 +186,26 @@ struct WideLanes {
 #ifdef __AVX512F__
 // The conversion to double, not the memory, bounds sums of floats in a cache. So four elements are
 // added in float and their sums in double: the result is that of elements which differ from those
-// given by one unit in the last place at most. Where a sum of four is infinite, in double it may be
-// finite.
-inline void AddInDouble(__m512 v, __m512d* low, __m512d* high) {
-  *low = _mm512_add_pd(*low, _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
-  *high = _mm512_add_pd(*high, _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1))));
-}
-inline __m512 SumOfFour(const float* p, int64_t apart) {
-  return _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(p + apart)),
-                       _mm512_add_ps(_mm512_loadu_ps(p + 2 * apart), _mm512_loadu_ps(p + 3 * apart)));
-}
-
-// Of neighbouring vectors: in a longer step the loads outrun the CPU's prefetching. False, and
-// `total` left alone, where the sum is not finite.
+// given by one unit in the last place at most. They lie in neighbouring vectors: in a longer step
+// the loads outrun the CPU's prefetching. Where the sum is not finite `total` is left alone, and
+// false returned: in double it may be finite.
 inline bool SumOfFours(const float* x, int64_t n, double* total, int64_t* done) {
   constexpr int kLanes = 16, kStep = 4 * kLanes;
   __m512d low = {}, high = {};
   int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) AddInDouble(SumOfFour(x + i, kLanes), &low, &high);
+  for (; i + kStep <= n; i += kStep) {
+    const float* p = x + i;
+    const __m512 four = _mm512_add_ps(_mm512_add_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(p + kLanes)),
+                                      _mm512_add_ps(_mm512_loadu_ps(p + 2 * kLanes), _mm512_loadu_ps(p + 3 * kLanes)));
+    low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm512_castps512_ps256(four)));
+    high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(four), 1))));
+  }
   const double sum = _mm512_reduce_add_pd(_mm512_add_pd(low, high));
   if (!std::isfinite(sum)) return false;
   *total += sum;
   *done = i;
   return true;
 }
-
 #endif
 
 // In: what the data is; T: what it is accumulated in.

@@ -19,7 +19,7 @@
 namespace mxnet {
 namespace {
 
-constexpr StorageType kD = StorageType::kDense, kR = StorageType::kRowSparse, kC = StorageType::kCSR;
+constexpr StorageType kD = StorageType::kDense, kC = StorageType::kCSR;
 
 bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape &lhs = (*in)[0], &rhs = (*in)[1];

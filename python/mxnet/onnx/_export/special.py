@@ -80,12 +80,18 @@ def _shifted(x, power):
     return x + _SHIFT, total
 
 
-@converts("digamma")
-def _(c):
+def _reflected(c, power):
+    """(x, where it is left of 1 / 2, y, the sum of :func:`_shifted`, 1 / y ** 2): y is x or, on the
+    left, 1 - x, shifted."""
     x = _computed(c)
     left = x < 0.5
-    y, below = _shifted(left.where(1 - x, x), 1)
-    inverse = 1 / (y * y)
+    y, below = _shifted(left.where(1 - x, x), power)
+    return x, left, y, below, 1 / (y * y)
+
+
+@converts("digamma")
+def _(c):
+    x, left, y, below, inverse = _reflected(c, 1)
     series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252)))
     right = y.log() - 0.5 / y - series - below
     angle = _angle(x)
@@ -96,10 +102,7 @@ def _(c):
 
 @converts("_trigamma")
 def _(c):
-    x = _computed(c)
-    left = x < 0.5
-    y, below = _shifted(left.where(1 - x, x), 2)
-    inverse = 1 / (y * y)
+    x, left, y, below, inverse = _reflected(c, 2)
     series = inverse * (1 / 6 - inverse * (1 / 30 - inverse * (1 / 42)))
     right = 1 / y + 0.5 * inverse + series / y + below
     sine = _angle(x).op("Sin")
