@@ -32,6 +32,7 @@ struct PlanStats {
   size_t lower_bound_bytes = 0;  // largest live set
   int num_nodes = 0, num_bulks = 0, num_inplace = 0, num_removed = 0;
   double forward_ns = 0;  // of the forward phase, an estimate
+  double compile_ns = 0;  // what compiling the plan took
 };
 
 class MXNET_DLL Executor {

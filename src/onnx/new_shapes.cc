@@ -13,22 +13,20 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr size_t kRecentCalls = 4;                // a shape among so many, or a quarter of the plans that are kept, gets a plan
-constexpr size_t kMostOfQuick = 2048;             // nodes of a graph that may run node by node,
-constexpr size_t kMostOfCut = 8;                  // of a model whose stages are plans, and nodes that run on arrays anyway,
-constexpr size_t kMostPreparing = 256;            // and of one whose kernels prepare for each shape (PreparesForShape)
-constexpr double kNsOfPlan = 300000;              // about what a new plan costs,
-constexpr double kNsOfPlanNode = 8000;            // and each node of it,
-constexpr double kNsOfRoundNode = 4000;           // less where plans of a body may serve many rounds
-constexpr int kMostTimed = 6;                     // runs of a plan, behind the first
-constexpr int kBeforeRehearsal = 5;               // calls with the same shapes: they tell how long a plan runs
-constexpr double kSmaller = 8;                    // times: what comes may be that much smaller than what stayed
-constexpr double kNsOfRehearsed = 800000;         // the longest: what longer ones leave in memory is more than what they save
-constexpr size_t kMostGivenBack = 1 << 20;        // bytes of weights that would be read from the file again
-constexpr double kUnplanned = 0.3;                // how much longer nodes one by one run than a plan, by itself, until they have told,
-constexpr double kUnprepared = 1;                 // and where kernels prepare for each shape
-constexpr int kMostTimedOnce = 8, kTellOnce = 3;  // runs node by node, and how many tell
-constexpr int kTellMade = 2;                      // plans that were made, behind the first
+constexpr size_t kRecentCalls = 4;          // a shape among so many, or a quarter of the plans that are kept, gets a plan
+constexpr size_t kMostOfQuick = 16384;      // nodes of a graph that may run node by node,
+constexpr size_t kMostOfCut = 8;            // of a model whose stages are plans, and nodes that run on arrays anyway,
+constexpr size_t kMostPreparing = 256;      // and of one whose kernels prepare for each shape (PreparesForShape)
+constexpr double kNsOfPlan = 300000;        // about what a new plan costs,
+constexpr double kNsOfPlanNode = 8000;      // and each node of it,
+constexpr double kNsOfRoundNode = 4000;     // less where plans of a body may serve many rounds
+constexpr int kMostTimed = 6;               // runs of a plan, behind the first
+constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they tell how long a plan runs
+constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
+constexpr double kNsOfRehearsed = 800000;   // the longest: what longer ones leave in memory is more than what they save
+constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
+constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
+constexpr double kUnprepared = 1;           // and where kernels prepare for each shape
 
 /* A thread of the engine that ran something once has a team of threads from then on, and threads of
  * two teams sleep between loops (borrowed_team.h). Where one call after another runs on its caller,
@@ -87,6 +85,17 @@ Runner::Planned Runner::OfPlan(const Stage& first) {
   return planned;
 }
 
+/* What is lost where a call runs node by node, in nanoseconds. */
+double Runner::LostOnce(const Planned& planned, double elements) const {
+  if (!planned.prepares && grows_) {
+    const double by_plan = times_.Planned(elements), once = times_.Once(elements);
+    if (once < CallTimes::kUnknown)
+      return by_plan < CallTimes::kUnknown ? std::max(0.0, once - by_plan) : once * kUnplanned / (1 + kUnplanned);
+    if (by_plan < CallTimes::kUnknown) return by_plan * kUnplanned;
+  }
+  return planned.ns / planned.elements * elements * (planned.prepares || !grows_ ? kUnprepared : kUnplanned);
+}
+
 /* Does running node by node lose less time for inputs of so many elements than making a plan takes?
  * It rounds otherwise than a plan, so that the calls before would show in the bits of a result.
  * REQUIRES: a plan. */
@@ -100,12 +109,10 @@ bool Runner::IsQuick(double elements) const {
   if (!once_ && (root_.nodes.size() > kMostOfQuick || std::any_of(root_.nodes.begin(), root_.nodes.end(), runs_graphs))) return false;
   const Planned planned = OfPlans();
   if (planned.prepares && root_.nodes.size() > kMostPreparing) return false;
-  double lost = planned.ns / planned.elements * (planned.prepares || !grows_ ? kUnprepared : kUnplanned);
-  if (timed_once_ >= kTellOnce) lost = lost_once_;
   const double nodes = static_cast<double>(root_.nodes.size());
   double making = (grows_ ? kNsOfPlan : 0) + (grows_ && !planned.prepares ? kNsOfPlanNode : kNsOfRoundNode) * nodes;
-  if (timed_made_ >= kTellMade) making = made_ns_;
-  return lost * elements <= making;
+  if (times_.Made() < CallTimes::kUnknown) making = times_.Made();
+  return LostOnce(planned, elements) <= making;
 }
 
 /* How this call is to be run. Nodes one by one take what the file has for weights. */
@@ -171,25 +178,9 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
   once.Run(env);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
   if (once.read_again() > kMostGivenBack) LeaveOnce();
-  if (tells) PutTimeOnce(ns.count(), elements);
-}
-
-/* The first run prepares, and others may be disturbed. */
-void Runner::PutTimeOnce(double ns, double elements) {
+  if (!tells) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (timed_once_ > kMostTimedOnce || root_.stages.empty()) return;
-  const Planned planned = OfPlans();
-  if (!planned.measured || timed_once_++ == 0) return;
-  lost_once_ = std::min(lost_once_, std::max(0.0, ns / std::max(1.0, elements) - planned.ns / planned.elements));
-}
-
-/* Of a call that made a plan. */
-void Runner::PutTimeMade(double ns, double elements) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const Planned planned = OfPlans();
-  if (!planned.measured || timed_made_ > kMostTimed) return;
-  ++timed_made_;
-  made_ns_ = std::min(made_ns_, std::max(0.0, ns - planned.ns / planned.elements * elements));
+  times_.PutOnce(elements, ns.count());
 }
 
 /* `recipes`: many calls may want them. What plans have made of weights is read then, instead of the
@@ -244,13 +235,21 @@ std::shared_ptr<const NodeByNode> Runner::OnceForRound(const std::string& types,
   return IsQuick(ElementsOf(env)) ? Once(true) : nullptr;
 }
 
-/* By plans. */
+/* By plans. Runs that are timed wait for what they give (InvokeTimed). */
 void Runner::RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages) {
   const double elements = ElementsOf(*env);
   const auto begin = std::chrono::steady_clock::now();
   RunFrom(&root_, types, into, env, stages);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
-  if (stages->size() == 1 && stages->front()->timed.load(std::memory_order_relaxed) == 1) PutTimeMade(ns.count(), elements);
+  double made = 0;
+  for (const auto& stage : *stages) {
+    const int timed = stage->timed.load(std::memory_order_relaxed);
+    if (stage->op && (timed == 0 || timed > kMostTimed)) return;
+    if (timed == 1) made += stage->build_ns + stage->op->Stats().compile_ns;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (made > 0) times_.PutMade(made);
+  times_.PutPlanned(elements, std::max(0.0, ns.count() - made));
 }
 
 /* Runs a stage and those that follow it. */

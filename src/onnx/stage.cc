@@ -1,6 +1,7 @@
 #include "onnx/stage.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "executor/explain.h"
 #include "executor/passes/core/passes.h"
@@ -355,10 +356,12 @@ void StageBuilder::ConvertAll() {
 }
 
 std::shared_ptr<Stage> StageBuilder::Build() {
+  const auto begin = std::chrono::steady_clock::now();
   stage_->types = TypesOf(*pending_, env_);
   stage_->elements = ElementsOf(env_);
   ConvertAll();
   Collect();
+  stage_->build_ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   return stage_;
 }
 

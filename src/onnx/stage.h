@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mxnet/executor.h"
+#include "onnx/call_times.h"
 #include "onnx/graph_calls.h"
 #include "onnx/learning.h"
 #include "onnx/once.h"
@@ -64,6 +65,7 @@ struct Stage {
   std::vector<const NodeProto*> host;                 // to be run on arrays when the plan is done
   std::unique_ptr<Pending> rest;                      // what follows; null: nothing
   double elements = 0;                                // of the values at its start
+  double build_ns = 0;                                // what making `symbol` took
   bool prepares = false;                              // kernels do, for each shape (PreparesForShape)
   mutable std::atomic<int> timed{0};                  // runs of the plan that were timed,
   mutable std::atomic<double> fastest_ns{kNotTimed};  // and the fastest one
@@ -115,13 +117,12 @@ class Runner {
   };
   Planned OfPlans() const;
   static Planned OfPlan(const Stage& first);
+  double LostOnce(const Planned& planned, double elements) const;
   bool IsQuick(double elements) const;
   std::shared_ptr<const NodeByNode> ToRehearse(const Env& env);
   void Rehearse(const NodeByNode& once, Env env);
   void RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  void PutTimeMade(double ns, double elements);
   void RunOnce(const NodeByNode& once, Env* env);
-  void PutTimeOnce(double ns, double elements);
   void LeaveOnce();
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   std::shared_ptr<const NodeByNode> Once(bool recipes);
@@ -150,14 +151,11 @@ class Runner {
   Pending root_;
   Conversions converted_;  // of the stages that were made last
   std::shared_ptr<const NodeByNode> once_;
-  bool met_once_ = false;                                  // a shape that it was to serve
-  int timed_made_ = 0;                                     // plans made for new shapes,
-  double made_ns_ = std::numeric_limits<double>::max();    // and what the fastest took, beside its run
-  int timed_once_ = 0;                                     // runs of it, with recipes
-  double lost_once_ = std::numeric_limits<double>::max();  // beside a plan, for each element of the inputs: the least, in nanoseconds
-  int same_again_ = 0;                                     // calls with the shapes of the one before, up to the rehearsal
-  bool never_once_ = false;                                // it failed, or read too many weights
-  std::deque<std::string> recent_;                         // types of the last calls, the last one first
+  bool met_once_ = false;  // a shape that it was to serve
+  CallTimes times_;
+  int same_again_ = 0;              // calls with the shapes of the one before, up to the rehearsal
+  bool never_once_ = false;         // it failed, or read too many weights
+  std::deque<std::string> recent_;  // types of the last calls, the last one first
 };
 
 /* Makes one stage. */

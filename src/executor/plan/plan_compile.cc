@@ -1,5 +1,6 @@
 // From a symbol with known input shapes to a plan, step by step.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "executor/plan/plan_steps.h"
@@ -56,6 +57,7 @@ PlanStats Summarize(const Plan& plan, const EntryPlaces& places) {
 }  // namespace
 
 std::shared_ptr<const Plan> Plan::Compile(const PlanRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
   const PlanTask task = MakeTask(request);
   auto plan = std::make_shared<Plan>();
   const std::vector<NodeEntry> forward = MakeForward(task, &plan->passes);
@@ -76,6 +78,7 @@ std::shared_ptr<const Plan> Plan::Compile(const PlanRequest& request) {
   plan->memory = std::move(places.memory);
   for (const TensorType& t : graph.info->types) plan->has_sparse = plan->has_sparse || IsSparse(t.storage);
   plan->stats = Summarize(*plan, places);
+  plan->stats.compile_ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   return plan;
 }
 

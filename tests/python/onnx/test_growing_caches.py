@@ -46,7 +46,7 @@ def layer(i, before):
     return nodes, {k: v.astype("float32") for k, v in weights.items()}
 
 
-def decoder(chooses=False):
+def decoder(chooses=False, layers=LAYERS):
     """`chooses`: with rows of a cache whose numbers are a range of two inputs."""
     info, shape = helper.make_tensor_value_info, ["batch", "past", WIDTH]
     places = np.random.default_rng(9).standard_normal((64, WIDTH)).astype("float32")
@@ -56,16 +56,16 @@ def decoder(chooses=False):
     ]
     weights = {"places": places, "one": np.array(1), "zero": np.array([0])}
     before = "h"
-    for i in range(LAYERS):
+    for i in range(layers):
         more, its = layer(i, before)
         nodes += more
         weights.update(its)
         before = f"h{i}"
     inputs = [info("x", 1, ["batch", 1, WIDTH]), info("start", TensorProto.INT64, [1])]
     inputs += [info("end", TensorProto.INT64, [1])]
-    inputs += [info(f"past{i}", 1, shape) for i in range(LAYERS)]
+    inputs += [info(f"past{i}", 1, shape) for i in range(layers)]
     outputs = [info(before, 1, ["batch", 1, WIDTH])]
-    outputs += [info(f"present{i}", 1, ["batch", "all", WIDTH]) for i in range(LAYERS)]
+    outputs += [info(f"present{i}", 1, ["batch", "all", WIDTH]) for i in range(layers)]
     if chooses:
         nodes.append(helper.make_node("Range", ["first", "last", "one"], ["rows"]))
         nodes.append(helper.make_node("Gather", ["present1", "rows"], ["chosen"], axis=1))
@@ -77,11 +77,11 @@ def decoder(chooses=False):
     return helper.make_model(graph, opset_imports=opset, ir_version=9)
 
 
-def inputs_of(length, batch=1, seed=0):
+def inputs_of(length, batch=1, seed=0, layers=LAYERS):
     rng = np.random.default_rng(length + 100 * seed)
     make = lambda n: rng.standard_normal((batch, n, WIDTH)).astype("float32")
     given = {"x": make(1), "start": np.array([length % 60]), "end": np.array([length % 60 + 1])}
-    return {**given, **{f"past{i}": make(length) for i in range(LAYERS)}}
+    return {**given, **{f"past{i}": make(length) for i in range(layers)}}
 
 
 def check(model, reference, given, tolerance=1e-5):
@@ -104,6 +104,18 @@ def test_a_cache_that_grows(proto):
     assert model.explain().count("plan of") == 1  # for the first shapes alone
     for length in [20, 40, 1, 0, 5]:
         check(model, reference, inputs_of(length))
+
+
+def test_a_cache_of_many_layers():
+    """As many nodes as real decoders have, and lengths that the first calls say nothing of."""
+    layers = 130
+    proto = decoder(layers=layers)
+    assert len(proto.graph.node) > 2048
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for length in [2, 3, 4, *range(20, 32), *range(90, 100)]:
+        check(model, reference, inputs_of(length, layers=layers), tolerance=1e-4)
+    assert ONCE in model.explain()
+    assert model.explain().count("plan of") <= 8
 
 
 def test_another_dimension_changes_later(proto):
