@@ -24,7 +24,6 @@ constexpr int kMostTimed = 6;               // runs of a plan, behind the first
 constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they tell how long a plan runs
 constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
 constexpr double kNsOfRehearsed = 800000;   // the longest: what longer ones leave in memory is more than what they save
-constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that would be read from the file again
 constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
 constexpr double kUnprepared = 1;           // and where kernels prepare for each shape
 
@@ -177,7 +176,7 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
   const auto begin = std::chrono::steady_clock::now();
   once.Run(env);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
-  if (once.read_again() > kMostGivenBack) LeaveOnce();
+  if (once.read_again() > once.may_read_again()) LeaveOnce();
   if (!tells) return;
   std::lock_guard<std::mutex> lock(mutex_);
   times_.PutOnce(elements, ns.count());
@@ -191,8 +190,8 @@ std::shared_ptr<const NodeByNode> Runner::Once(bool recipes) {
     once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_, with);
   };
   if (!once_ || (recipes && !once_->recipes())) make(recipes);
-  if (!once_->recipes() && once_->given_back() > kMostGivenBack) make(true);
-  return once_->given_back() <= kMostGivenBack ? once_ : nullptr;
+  if (!once_->recipes() && once_->given_back() > once_->may_read_again()) make(true);
+  return once_->given_back() <= once_->may_read_again() ? once_ : nullptr;
 }
 
 /* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */

@@ -133,6 +133,13 @@ size_t NodeByNode::given_back() const {
   return bytes;
 }
 
+size_t NodeByNode::may_read_again() const {
+  constexpr size_t kAlways = 1 << 20, kPart = 16;  // of all weights
+  size_t bytes = 0;
+  for (const NDArray& a : weights_) bytes += a.type().Bytes();
+  return std::max(kAlways, bytes / kPart);
+}
+
 std::unique_ptr<const Recipe> NodeByNode::RecipeFor(const Step& step, const std::vector<Value>* inputs) const {
   if (!inputs) return nullptr;
   std::vector<char> constant;

@@ -40,6 +40,8 @@ class NodeByNode {
   size_t given_back() const;
   /* Bytes of weights that runs have read from where they are stored, for forms of their own. */
   size_t read_again() const { return read_again_.load(std::memory_order_relaxed); }
+  /* So many of these are worth it: one run reads them, and their forms stay. */
+  size_t may_read_again() const;
   /* Nodes that run, and those whose converters need not be asked each time. */
   size_t num_steps() const { return steps_.size(); }
   size_t num_recipes() const;

@@ -1,8 +1,12 @@
 #include "onnx/transposed.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "onnx/builder.h"
 #include "operator/matrix/axes.h"
 
 namespace mxnet {
@@ -17,39 +21,149 @@ bool SwapsMatrices(const NodeProto& n, const Session& session) {
   return SwapsLastTwo(perm->ints);
 }
 
-NodeProto Joined(const NodeProto& product, const NodeProto& transpose) {
+NodeProto Joined(const NodeProto& product, const std::string& with, const NodeProto& transpose) {
   NodeProto n;
   n.name = product.name, n.op = "FusedMatMul", n.domain = "com.microsoft", n.opset = 1;
-  n.inputs = {product.inputs[0], transpose.inputs[0]}, n.outputs = product.outputs;
+  n.inputs = {with, transpose.inputs[0]}, n.outputs = product.outputs;
   Attribute a;
   a.name = "transB", a.kind = AttributeKind::kInt, a.i = 1;
   n.attributes.push_back(std::move(a));
   return n;
 }
 
+bool IsOneOf(const std::string& op, std::initializer_list<const char*> ops) {
+  return std::any_of(ops.begin(), ops.end(), [&](const char* each) { return op == each; });
+}
+
+bool IsPlain(const NodeProto& n, size_t num_inputs) {
+  return n.domain.empty() && n.small.empty() && n.inputs.size() == num_inputs && n.outputs.size() == 1;
+}
+
+/* Which values have one element, as far as a graph tells before shapes are known: scales that
+ * exporters compute of a dimension. */
+class Numbers {
+ public:
+  Numbers(const std::vector<const NodeProto*>& nodes, const Session& session) : session_(session) {
+    for (const NodeProto* n : nodes)
+      for (const std::string& name : n->outputs) makers_[name] = n;
+  }
+  bool IsOne(const std::string& name, int depth = 0) const {
+    constexpr int kDeepest = 16;
+    if (const NDArray* const array = ConstantOf(name)) return array->shape().Size() == 1;
+    const NodeProto* const n = MakerOf(name);
+    if (!n || n->outputs.size() != 1 || !n->domain.empty() || n->inputs.empty() || depth > kDeepest) return false;
+    if (n->op == "Slice") return IsOneOfSizes(*n);
+    const bool of_all = IsOneOf(n->op, {"Add", "Sub", "Mul", "Div", "Pow"});
+    if (!of_all && !IsOneOf(n->op, {"Sqrt", "Cast", "Identity", "Neg", "Reciprocal", "Squeeze", "Unsqueeze"})) return false;
+    for (size_t i = 0; i < (of_all ? n->inputs.size() : 1); ++i)
+      if (!IsOne(n->inputs[i], depth + 1)) return false;
+    return true;
+  }
+
+ private:
+  const NodeProto* MakerOf(const std::string& name) const {
+    const auto found = makers_.find(name);
+    return found == makers_.end() ? nullptr : found->second;
+  }
+  /* Null: it is none. */
+  const NDArray* ConstantOf(const std::string& name) const {
+    const Value* const known = session_.ConstantNamed(name);
+    if (known) return known->kind == Value::kTensor ? &known->array : nullptr;
+    const NodeProto* const n = MakerOf(name);
+    const Attribute* const value = n && n->op == "Constant" && n->domain.empty() ? n->Find("value") : nullptr;
+    return value && value->tensor && !value->tensor->array.is_none() ? &value->tensor->array : nullptr;
+  }
+  /* A Slice of the last dimension's size. */
+  bool IsOneOfSizes(const NodeProto& slice) const {
+    const NodeProto* const shape = MakerOf(slice.inputs[0]);
+    if (!shape || shape->op != "Shape" || !shape->domain.empty() || slice.inputs.size() != 3) return false;
+    const NDArray *const begin = ConstantOf(slice.inputs[1]), *const end = ConstantOf(slice.inputs[2]);
+    const auto is_number = [](const NDArray* a) { return a && a->dtype() == kInt64 && a->shape().Size() == 1; };
+    return is_number(begin) && is_number(end) && IntsIn(*begin)[0] == -1 && IntsIn(*end)[0] >= std::numeric_limits<int32_t>::max();
+  }
+
+  const Session& session_;
+  std::unordered_map<std::string, const NodeProto*> makers_;
+};
+
+/* Joins of one graph. */
+class Joins {
+ public:
+  Joins(const std::vector<const NodeProto*>& nodes, const Session& session, std::deque<NodeProto>* made)
+      : session_(session), numbers_(nodes, session), made_(made) {}
+
+  void Add(const NodeProto* n) {
+    if (n->outputs.size() == 1 && SwapsMatrices(*n, session_)) transposes_[n->outputs[0]] = n;
+    if (IsPlain(*n, 2) && IsOneOf(n->op, {"Mul", "Div"})) TakeScaled(n);
+    if (IsPlain(*n, 2) && n->op == "MatMul") n = Join(n);
+    with_.push_back(n);
+  }
+  /* Without what nobody reads any more. */
+  std::vector<const NodeProto*> Finish(const GraphProto& graph) {
+    std::unordered_map<std::string, int> uses;
+    for (const NodeProto* n : with_)
+      for (const auto* list : {&n->inputs, &n->captured})
+        for (const std::string& name : *list) ++uses[name];
+    for (const ValueInfo& v : graph.outputs) ++uses[v.name];
+    std::vector<const NodeProto*> kept;
+    for (auto n = with_.rbegin(); n != with_.rend(); ++n) {  // readers come first
+      if (joined_.count(*n) && uses[(*n)->outputs[0]] == 0)
+        for (const std::string& name : (*n)->inputs) --uses[name];
+      else
+        kept.push_back(*n);
+    }
+    return {kept.rbegin(), kept.rend()};
+  }
+
+ private:
+  struct Scaled {
+    const NodeProto *node, *transpose;
+    size_t number;  // which input the number is
+  };
+
+  void TakeScaled(const NodeProto* n) {
+    for (size_t at : {0, 1}) {
+      const auto transpose = transposes_.find(n->inputs[at]);
+      if ((at == 1 && n->op == "Div") || transpose == transposes_.end() || !numbers_.IsOne(n->inputs[1 - at])) continue;
+      scaled_[n->outputs[0]] = {n, transpose->second, 1 - at};
+      return;
+    }
+  }
+  /* The product, of what lies there as it does: the other operand is scaled in its place. */
+  const NodeProto* Join(const NodeProto* product) {
+    const auto transpose = transposes_.find(product->inputs[1]);
+    if (transpose != transposes_.end()) {
+      joined_.insert(transpose->second);
+      return &made_->emplace_back(Joined(*product, product->inputs[0], *transpose->second));
+    }
+    const auto found = scaled_.find(product->inputs[1]);
+    if (found == scaled_.end()) return product;
+    const Scaled& scaled = found->second;
+    joined_.insert({scaled.node, scaled.transpose});
+    NodeProto& scale = made_->emplace_back(*scaled.node);
+    scale.name = product->label() + "_scale";
+    scale.inputs[1 - scaled.number] = product->inputs[0];
+    scale.outputs = {product->outputs[0] + "_scale"};
+    with_.push_back(&scale);
+    return &made_->emplace_back(Joined(*product, scale.outputs[0], *scaled.transpose));
+  }
+
+  const Session& session_;
+  const Numbers numbers_;
+  std::deque<NodeProto>* const made_;
+  std::unordered_map<std::string, const NodeProto*> transposes_;
+  std::unordered_map<std::string, Scaled> scaled_;  // by what a node gives that scales a transpose's result
+  std::unordered_set<const NodeProto*> joined_;     // what products need not read
+  std::vector<const NodeProto*> with_;
+};
+
 }  // namespace
 
 std::vector<const NodeProto*> JoinTransposes(const std::vector<const NodeProto*>& nodes, const GraphProto& graph, const Session& session,
                                              std::deque<NodeProto>* made) {
-  std::unordered_map<std::string, const NodeProto*> transposes;
-  std::unordered_map<std::string, int> uses;
-  std::vector<const NodeProto*> with;
-  for (const NodeProto* n : nodes) {
-    if (n->outputs.size() == 1 && SwapsMatrices(*n, session)) transposes[n->outputs[0]] = n;
-    const bool product = n->op == "MatMul" && n->domain.empty() && n->inputs.size() == 2 && n->small.empty();
-    const auto found = product ? transposes.find(n->inputs[1]) : transposes.end();
-    if (found != transposes.end()) n = &made->emplace_back(Joined(*n, *found->second));
-    for (const auto* list : {&n->inputs, &n->captured})
-      for (const std::string& name : *list) ++uses[name];
-    with.push_back(n);
-  }
-  for (const ValueInfo& v : graph.outputs) ++uses[v.name];
-  const auto unread = [&](const NodeProto* n) {
-    const auto found = transposes.find(n->outputs.empty() ? std::string() : n->outputs[0]);
-    return found != transposes.end() && found->second == n && !uses.count(found->first);
-  };
-  with.erase(std::remove_if(with.begin(), with.end(), unread), with.end());
-  return with;
+  Joins joins(nodes, session, made);
+  for (const NodeProto* n : nodes) joins.Add(n);
+  return joins.Finish(graph);
 }
 
 }  // namespace onnx

@@ -13,7 +13,8 @@ namespace onnx {
 /*
  * The nodes of a graph, where a MatMul and a Transpose of its second input's matrices are one
  * FusedMatMul: a decoder multiplies by the keys of its whole cache in each step, and its exporter
- * has transposed them. A Transpose that others read stays. `made` owns what is new.
+ * has transposed them. A number that they are multiplied by behind that goes to the first input,
+ * which has a row for each token. A Transpose that others read stays. `made` owns what is new.
  */
 std::vector<const NodeProto*> JoinTransposes(const std::vector<const NodeProto*>& nodes, const GraphProto& graph, const Session& session,
                                              std::deque<NodeProto>* made);

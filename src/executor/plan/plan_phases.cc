@@ -3,9 +3,17 @@
 #include <set>
 
 #include "executor/plan/plan_steps.h"
+#include "mxnet/op.h"
+#include "operator/matrix/axes.h"
 
 namespace mxnet {
 namespace {
+
+/* Does the node leave its input where it lies, as another shape? */
+bool LiesInInput(const PlanNodes& plan, const Plan::Node& n) {
+  return n.num_in > 0 && n.num_out > 0 && plan.reqs[n.req] == OpReq::kWriteInplace && OnlyMoves(*n.attrs->op) &&
+         plan.blobs[n.in].slot() == plan.blobs[n.out].slot();
+}
 
 Plan::Bulk MakeBulk(const PlanNodes& plan, int begin, int end) {
   Plan::Bulk bulk;
@@ -25,7 +33,7 @@ Plan::Bulk MakeBulk(const PlanNodes& plan, int begin, int end) {
     for (int m : n.attrs->op->MutateInputs(*n.attrs))
       if (const int slot = m < n.num_in ? plan.blobs[n.in + m].slot() : -1; slot >= 0) writes.insert(slot);
     for (int o = 0; o < n.num_out; ++o)
-      if (const int slot = plan.blobs[n.out + o].slot(); slot >= 0) writes.insert(slot);
+      if (const int slot = plan.blobs[n.out + o].slot(); slot >= 0 && !(o == 0 && LiesInInput(plan, n))) writes.insert(slot);
     bulk.random = bulk.random || n.attrs->op->uses_random;
   }
   for (int w : writes) reads.erase(w);

@@ -56,17 +56,27 @@ class Placer {
   Placer(const PlanGraph& graph, const Schedule& schedule)
       : info_(*graph.info), g_(graph.info->g), schedule_(schedule), entries_(made_.entries) {
     entries_.resize(g_.num_entries());
-    for (uint32_t id : g_.input_nodes) PutInSlot(g_.eid(id, 0), graph.variable_slots.at(g_.nodes[id].source));
+    for (uint32_t id : g_.input_nodes) {
+      const int slot = graph.variable_slots.at(g_.nodes[id].source);
+      PutInSlot(g_.eid(id, 0), slot);
+      stable_slots_.insert(static_cast<size_t>(slot));
+    }
     for (const auto& e : g_.outputs) {
       const EntryKey key{g_.nodes[e.node].source, e.index};
       const int slot = graph.result_slots.at(key);
       PutInSlot(g_.eid(e), slot);
+      stable_slots_.erase(static_cast<size_t>(slot));
       if (!graph.added_directly.count(key)) written_slots_.insert(static_cast<size_t>(slot));
     }
+    for (const uint32_t id : schedule.order)
+      for (const int m : g_.nodes[id].source->op()->MutateInputs(*g_.nodes[id].source->attrs))
+        if (m < static_cast<int>(g_.nodes[id].inputs.size())) stable_slots_.erase(entries_[g_.eid(g_.nodes[id].inputs[m])].at);
   }
 
   EntryPlaces Run() {
     FindReads();
+    for (const EntryPlace& entry : entries_)
+      if (entry.place == Place::kSlot) ReadSlot(entry.at, entry.last_read);
     const std::vector<int> colour = ColourNodes(g_, schedule_.order);
     for (int t = 0; t < static_cast<int>(schedule_.order.size()); ++t) PlaceOutputs(t, colour[t]);
     PlaceConstants();
@@ -84,6 +94,10 @@ class Placer {
     entries_[e].at = at;
   }
   void PutInSlot(uint32_t e, int slot) { Put(e, Place::kSlot, static_cast<size_t>(slot)); }
+  void ReadSlot(size_t slot, int last) {
+    const auto read = slot_last_read_.emplace(slot, last).first;
+    read->second = std::max(read->second, last);
+  }
   /* -1: it has none. */
   int BlockOf(uint32_t e) const { return entries_[e].place == Place::kArena ? static_cast<int>(entries_[e].at) : -1; }
   /* In the arena. */
@@ -191,17 +205,20 @@ class Placer {
     for (const auto& pair : pairs) {
       if (pair.second != o || pair.first >= static_cast<int>(node.inputs.size())) continue;
       const uint32_t in = g_.eid(node.inputs[pair.first]);
-      const int reads =
-          static_cast<int>(std::count_if(node.inputs.begin(), node.inputs.end(), [&](const auto& e) { return g_.eid(e) == in; }));
-      if (entries_[in].place == Place::kSlot && !written_slots_.count(entries_[in].at) && entries_[in].last_read == t && reads == 1 &&
+      const size_t slot = entries_[in].at;
+      const auto reads = std::count_if(node.inputs.begin(), node.inputs.end(), [&](const auto& e) {
+        const EntryPlace& read = entries_[g_.eid(e)];
+        return read.place == Place::kSlot && read.at == slot;
+      });
+      if (entries_[in].place == Place::kSlot && !written_slots_.count(slot) && slot_last_read_.at(slot) == t && reads == 1 &&
           info_.types[in].shape == info_.types[out].shape && info_.types[in].dtype == info_.types[out].dtype)
-        made_.shared_slots.emplace_back(static_cast<int>(entries_[in].at), static_cast<int>(entries_[out].at));
+        made_.shared_slots.emplace_back(static_cast<int>(slot), static_cast<int>(entries_[out].at));
     }
   }
 
   /* The result of a node that only moves its input lies where the input does, which nobody
-   * overwrites while one of the two is read. A caller may write into a result of the forward pass
-   * before the backward one. */
+   * overwrites while one of the two is read. A caller may write into its arrays, also into a result
+   * of the forward pass, before the backward one. */
   bool LieInInput(int t, uint32_t out, int colour) {
     const auto& node = g_.nodes[schedule_.order[t]];
     if (schedule_.data_loop_of[t] >= 0 || node.inputs.empty() || !OnlyMoves(*node.source->op())) return false;
@@ -214,7 +231,10 @@ class Placer {
       MemoryBlock& block = made_.blocks[from.at];
       if (block.colour != colour) return false;
       block.last = std::max({block.last, t, to.last_read});
-    } else if (from.place != Place::kSlot || !written_slots_.count(from.at) || to.last_read >= schedule_.num_forward) {
+    } else if (from.place == Place::kSlot && (written_slots_.count(from.at) || stable_slots_.count(from.at)) &&
+               to.last_read < schedule_.num_forward) {
+      ReadSlot(from.at, to.last_read);
+    } else {
       return false;
     }
     Put(out, from.place, from.at);
@@ -256,7 +276,9 @@ class Placer {
   EntryPlaces made_;
   std::vector<EntryPlace>& entries_;
   std::vector<uint32_t> constants_;
-  std::set<size_t> written_slots_;  // of results that hold what their nodes compute
+  std::set<size_t> written_slots_;                  // of results that hold what their nodes compute
+  std::set<size_t> stable_slots_;                   // of variables that no node changes
+  std::unordered_map<size_t, int> slot_last_read_;  // place in the order, of all entries that lie there
 };
 
 }  // namespace

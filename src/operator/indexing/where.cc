@@ -9,6 +9,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/param.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace {
@@ -197,8 +198,8 @@ bool SecondType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 }
 
 template <bool kNumberIsX>
-void WhereScalarRecord(const char* name, const char* array, const char* text) {
-  Op::Register(name)
+Op& WhereScalarRecord(const char* name, const char* array, const char* text) {
+  return Op::Register(name)
       .describe(text)
       .set_param<WhereScalarParam>()
       .set_inputs({"condition", array})
@@ -214,7 +215,8 @@ void WhereScalarRecord(const char* name, const char* array, const char* text) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  WhereScalarRecord<true>("_npi_where_lscalar", "x", "The number where condition is not zero, else x; the two are broadcast together.");
+  WhereScalarRecord<true>("_npi_where_lscalar", "x", "The number where condition is not zero, else x; the two are broadcast together.")
+      .set_trait(ViewOf<NumberWhereView>{[](const Attrs& a) { return NumberWhereView{a.get<WhereScalarParam>().scalar}; }});
   WhereScalarRecord<false>("_npi_where_rscalar", "y", "y where condition is not zero, else the number; the two are broadcast together.");
   Op::Register("_npi_where_scalar2")
       .describe("The number x where condition is not zero, else the number y, as float32.")

@@ -24,6 +24,7 @@ Role RoleOfRow(int row) {
     case k_tanh: return Role::kTanh;
     case k_sigmoid: return Role::kSigmoid;
     case k_relu: return Role::kRelu;
+    case k_isnan: return Role::kIsNan;
     default: return Role::kNone;
   }
 }

@@ -55,6 +55,7 @@ enum class Role : uint8_t {
   kSigmoid,
   kRelu,
   kGelu,
+  kIsNan,  // a boolean
   // The elements as they are, or in another dtype.
   kCopy,
   kStopGradient,
@@ -165,6 +166,11 @@ struct Stretches {
 
 struct RepeatView {
   std::optional<int> axis;  // none: of the flat array
+};
+
+/* A number where the condition, input 0, is not zero; else input 1. */
+struct NumberWhereView {
+  double number = 0;
 };
 
 // ---- layers

@@ -1,6 +1,10 @@
 // Products of matrices read transposed matrices as they lie: exporters transpose keys, of which a
-// decoder's cache has many, before they multiply queries by them.
+// decoder's cache has many, before they multiply queries by them. PyTorch's exporter scales both
+// before; the smaller one gets the product of the scales.
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "executor/passes/core/passes.h"
 #include "operator/nodes/graph_operators.h"
@@ -19,6 +23,63 @@ NodeEntry Swapped(const NodeEntry& operand, int ndim) {
   return graph_ops::TransposeTo(operand.node->inputs[0], axes, operand.node->name);
 }
 
+/* An operand behind the numbers that it is multiplied by. */
+struct Unscaled {
+  NodeEntry entry, original;  // in the new graph and in the old one
+  double scale = 1;
+  int scales = 0;  // nodes
+};
+
+Unscaled BehindScales(const NodeEntry& entry, const NodeEntry& original, const GraphInfo& info, const EntryUsers& users) {
+  Unscaled u{entry, original};
+  while (info.dtype(u.original) == kFloat32 && users.at(u.original) == 1) {
+    const auto affine = AffineOf(*u.entry.node);
+    if (!affine || affine->shift != 0 || u.entry.index != 0 || !(info.shape(u.original) == info.shape(u.original.node->inputs[0]))) break;
+    u = {u.entry.node->inputs[0], u.original.node->inputs[0], u.scale * affine->scale, u.scales + 1};
+  }
+  return u;
+}
+
+NodeEntry Scaled(const NodeEntry& e, double scale, const std::string& name) {
+  auto node = std::make_shared<Node>();
+  node->name = name + "_scale";
+  node->attrs = graph_ops::MultiplyAttrs(scale);
+  node->inputs = {e};
+  return {node, 0, 0};
+}
+
+/* The two operands of a product, and which of them are read transposed. */
+struct Operands {
+  NodeEntry at[2];
+  bool swapped[2] = {false, false};
+  bool changed = false;
+};
+
+Operands OperandsOf(const Node& product, const Node& original, const GraphInfo& info, const EntryUsers& users) {
+  Operands made;
+  Unscaled behind[2];
+  NodeEntry transposed[2];
+  bool joins = true;  // the scales of both, or one of what was transposed
+  for (int i = 0; i < 2; ++i) {
+    behind[i] = BehindScales(product.inputs[i], original.inputs[i], info, users);
+    const NodeEntry& was = behind[i].original;
+    if (users.at(was) == 1) transposed[i] = Swapped(behind[i].entry, info.shape(was).ndim());
+    joins = joins && behind[i].scales > 0;
+  }
+  for (int i = 0; i < 2; ++i) joins = joins || (behind[i].scales > 0 && transposed[i]);
+  for (int i = 0; i < 2; ++i) {
+    made.swapped[i] = transposed[i] && (joins || behind[i].scales == 0);
+    made.at[i] = made.swapped[i] ? transposed[i] : joins ? behind[i].entry : product.inputs[i];
+    made.changed = made.changed || made.swapped[i] || joins;
+  }
+  const double scale = behind[0].scale * behind[1].scale;
+  if (joins && scale != 1) {
+    const int smaller = info.shape(behind[0].original).Size() > info.shape(behind[1].original).Size();
+    made.at[smaller] = Scaled(made.at[smaller], scale, product.name);
+  }
+  return made;
+}
+
 }  // namespace
 
 int FoldTransposes(PassGraph* g, PassContext* context) {
@@ -29,20 +90,12 @@ int FoldTransposes(PassGraph* g, PassContext* context) {
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     auto product = View<MatrixProductView>(*n);
     if (!product || RoleOf(*n) != Role::kBatchedMatrixProduct) return n;
-    std::vector<NodeEntry> operands = n->inputs;
-    int swapped = 0;
-    for (size_t i = 0; i < 2; ++i) {
-      const NodeEntry& was = original->inputs[i];
-      const NodeEntry made = users[was] == 1 ? Swapped(operands[i], info.shape(was).ndim()) : NodeEntry();
-      if (!made) continue;
-      operands[i] = made;
-      bool& transpose = i == 0 ? product->transpose_a : product->transpose_b;
-      transpose = !transpose;
-      ++swapped;
-    }
-    if (!swapped) return n;
-    folded += swapped;
-    return MakeMatrixProduct(product->transpose_a, product->transpose_b, std::move(operands), n->name);
+    Operands operands = OperandsOf(*n, *original, info, users);
+    if (!operands.changed) return n;
+    ++folded;
+    product->transpose_a ^= operands.swapped[0];
+    product->transpose_b ^= operands.swapped[1];
+    return MakeMatrixProduct(product->transpose_a, product->transpose_b, {operands.at[0], operands.at[1]}, n->name);
   });
   return folded;
 }

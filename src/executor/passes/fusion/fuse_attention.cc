@@ -9,7 +9,7 @@
 // in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is
 // rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width),
 // are read as stacks of three. On the CPU, in inference, keys and values that several heads share
-// need not be repeated.
+// need not be repeated, and zeros in the place of weights that are NaN are the kernel's.
 #include <algorithm>
 #include <cmath>
 
@@ -196,7 +196,9 @@ class Attentions {
     w->widened = on_cpu_ && !half_;
     const auto projections = View<InterleavedView>(*n);
     const Form& form = !projections ? separate_ : projections->self ? self_ : cross_;
+    guarded_ = NodeEntry();
     if (!Matches(form.written, out, view_, &match_)) return false;
+    w->param.zeros = guarded_ && Same(match_[form.softmax], guarded_);
     const NodeEntry scores = match_[form.scores], dropout = match_[form.dropped];
     if (!(view_.shape(scores) == view_.shape(match_[form.logits]))) return false;
     w->param.scale = match_[scale_];
@@ -208,7 +210,7 @@ class Attentions {
  private:
   /* The parts of the formula that are asked for when it has matched. */
   struct Form {
-    Pattern scores = Any(), logits = Any(), dropped = Any(), weights = Any(), written = Any();
+    Pattern scores = Any(), logits = Any(), softmax = Any(), dropped = Any(), weights = Any(), written = Any();
   };
 
   /* dropout(softmax(scale * scores + mask)), also of what a length or boolean mask says counts. */
@@ -229,7 +231,8 @@ class Attentions {
     };
     const Pattern softmax = Apply(Role::kSoftmax, {form.logits, length_}) | Apply(Role::kSoftmax, {form.logits}) |
                             Apply(Role::kMaskedSoftmax, {form.logits, mask_});
-    const Pattern counted = Through([this](const NodeEntry& e) { return BeforeWeights(e); }, softmax.If(plain).Once());
+    form.softmax = softmax.If(plain).If([this](const NodeEntry& e) { return view_.Readers(e) == 1 || Same(e, guarded_); });
+    const Pattern counted = Through([this](const NodeEntry& e) { return BeforeWeights(e); }, form.softmax);
     form.dropped = Apply(Role::kDropout, {counted}).If([this](const NodeEntry& e) { return Drops(e); }).Once();
     form.weights = Through([this](const NodeEntry& e) { return BeforeWeights(e); }, form.dropped | counted);
     return form;
@@ -263,11 +266,21 @@ class Attentions {
     const NodeEntry before = BeforeCopy(e);
     return before || !widened ? before : BeforeWidening(e, view_);
   }
-  NodeEntry BeforeWeights(const NodeEntry& e) const {
+  NodeEntry BeforeWeights(const NodeEntry& e) {
     if (view_.Readers(e) != 1) return NodeEntry();
     if (const NodeEntry before = BeforeCopy(e)) return before;
     if (const NodeEntry before = BeforeIdleCast(e, view_)) return before;
+    if (const NodeEntry before = BeforeGuard(e)) return guarded_ = before;
     return half_ ? BeforeNarrowing(e, view_) : NodeEntry();
+  }
+  /* PyTorch's exporter makes zeros of weights that are NaN, where a mask leaves nothing to count:
+   * the weights, which nobody else reads. */
+  NodeEntry BeforeGuard(const NodeEntry& e) const {
+    const auto guard = shares_ && e.index == 0 ? View<NumberWhereView>(*e.node) : std::nullopt;
+    if (!guard || guard->number != 0) return NodeEntry();
+    const NodeEntry &is_nan = e.node->inputs[0], &weights = e.node->inputs[1];
+    const bool guards = IsResultOf(is_nan, Role::kIsNan) && Same(is_nan.node->inputs[0], weights);
+    return guards && view_.Readers(is_nan) == 1 && view_.Readers(weights) == 2 ? weights : NodeEntry();
   }
   /* Does this Dropout drop elements, each by a decision of its own? */
   bool Drops(const NodeEntry& e) const {
@@ -336,6 +349,7 @@ class Attentions {
   const Number scale_, query_scale_, key_scale_;
   Form separate_, self_, cross_;
   Match match_;
+  NodeEntry guarded_;      // weights whose NaNs become zeros
   int ndim_ = 3;           // of the products that are looked at
   bool half_ = false;      // the products that are looked at compute in a 16-bit type
   bool narrowed_ = false;  // their result is rounded to one

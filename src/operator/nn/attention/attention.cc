@@ -57,12 +57,14 @@ std::shared_ptr<const void> Parse(const AttrDict& dict) {
       p->length = v != 0;
     else if (kv.first == "dropout" && number && v >= 0 && v <= 1)
       p->dropout = static_cast<float>(v);
+    else if (kv.first == "with_zeros" && number)
+      p->zeros = v != 0;
     else if (kv.first == "with_statistics" && number)
       p->statistics = v != 0;
     else
       MXNET_THROW(Value) << "[_fused_attention] " << kv.first << "='" << kv.second
                          << "'; accepted: scale=NUMBER, heads and shared=1 or more, layout=separate, selfatt or encdec, "
-                         << "with_mask, with_length and with_statistics=0 or 1, dropout=0 to 1";
+                         << "with_mask, with_length, with_zeros and with_statistics=0 or 1, dropout=0 to 1";
   }
   return p;
 }
@@ -357,7 +359,8 @@ Op& WithParser(Op& op) {
             "is 0. With shared=n key and value have a batch n times smaller. length,\n"
             "(batch x heads, rows) or (batch x heads, 1), says how many columns count. With dropout=p weights are 0 with probability p "
             "and\n"
-            "others divided by 1 - p, by random numbers from the counters that draws, of _draw_counters, tells. With with_statistics a GPU "
+            "others divided by 1 - p, by random numbers from the counters that draws, of _draw_counters, tells. With with_zeros a row of "
+            "weights that are NaN is zeros. With with_statistics a GPU "
             "keeps a number for each row for the backward pass.")
         .set_inputs({"query", "key", "value", "mask", "length", "draws"}, [](const Attrs& a) { return a.get<AttentionParam>().Inputs(); })
         .set_list_inputs(InputNames)
@@ -403,6 +406,7 @@ NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs
                    {"layout", kLayoutNames[static_cast<int>(param.layout)]},
                    {"with_mask", param.mask ? "1" : "0"},
                    {"with_length", param.length ? "1" : "0"},
+                   {"with_zeros", param.zeros ? "1" : "0"},
                    {"with_statistics", param.statistics ? "1" : "0"}},
                   name);
 }

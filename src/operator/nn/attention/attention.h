@@ -28,6 +28,7 @@ struct AttentionParam {
   bool mask = false;        // added to the scores; a boolean one says which of them count
   bool length = false;      // how many columns count, for each row
   float dropout = 0;        // of the weights: an element becomes 0 with this probability; others are scaled
+  bool zeros = false;       // a row of weights that are NaN, as where nothing counts, is zeros (inference on the CPU)
   bool statistics = false;  // a second output, for the backward pass: what one kernel on a GPU leaves of the scores, a number for each row
 
   /* Inputs: so many arrays, then mask, length, draws (from _draw_counters). */

@@ -95,7 +95,7 @@ class BfloatHeads {
 
 bool Fits(const KernelArgs& args) {
   const auto& p = args.param<AttentionParam>();
-  if (p.dropout > 0 || !BfloatGemmsHere()) return false;
+  if (p.dropout > 0 || p.zeros || !BfloatGemmsHere()) return false;
   for (int i = 0; i < p.Arrays(); ++i)
     if (args.in[i].dtype != kBfloat16) return false;
   const AttentionDims d(args, 0);

@@ -32,7 +32,7 @@ class AttentionScores {
   int64_t columns_, step_[3] = {0, 0, 0};
   const int64_t* lengths_ = nullptr;
   int64_t lengths_each_ = 1;
-  const bool safe_;
+  const bool safe_, zeros_;
 };
 
 }  // namespace nn

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace mxnet {
 namespace nn {
 
 AttentionScores::AttentionScores(KernelArgs& args, int first, const AttentionDims& d)
-    : columns_(d.columns), safe_(Env::Get().safe_accumulation) {
+    : columns_(d.columns), safe_(Env::Get().safe_accumulation), zeros_(args.param<AttentionParam>().zeros) {
   const auto& p = args.param<AttentionParam>();
   if (p.mask) {
     mask_ = args.in[first + p.Arrays()];
@@ -85,6 +86,8 @@ void AttentionScores::Softmax(int64_t head, int64_t first, int64_t n, int64_t co
     softmax.scale = static_cast<double>(scale);
   }
   MXNET_CPU_CALL(SoftmaxForward)(softmax, kFloat32, scores, scores, 0, n);
+  for (int64_t i = 0; zeros_ && columns > 0 && i < n; ++i)  // one that is NaN makes its sum NaN, and so all of them
+    if (std::isnan(scores[i * columns])) std::fill_n(scores + i * columns, columns, 0.f);
 }
 
 }  // namespace nn
