@@ -85,6 +85,11 @@ MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);
 MXNET_C_DLL int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out);
 /* A tensor on the CPU from `size` bytes, which are copied. */
 MXNET_C_DLL int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out);
+/* The same without a copy: the bytes stay as they are until MXOnnxValueFinish has returned, or the
+ * value was in no call. They lie as the dtype wants it. No result shares their memory. */
+MXNET_C_DLL int MXOnnxValueCreateOnBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out);
+/* Waits until no call reads the value any more. */
+MXNET_C_DLL int MXOnnxValueFinish(OnnxValueHandle value);
 /* A value of `count` texts, which are copied. */
 MXNET_C_DLL int MXOnnxValueCreateStrings(int ndim, const int64_t* dims, int64_t count, const char** texts, OnnxValueHandle* out);
 /* A sequence of `count` values, which stay the caller's. */

@@ -2,9 +2,11 @@
 // sequences) goes through ctypes (mxnet/onnx/_model.py).
 #include "onnx_call.h"
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "binding.h"
@@ -134,18 +136,37 @@ int ValueOfWidths(const Py_buffer& buffer, char kind, const std::vector<int64_t>
 /* Subclasses and what else has a buffer are left to NumPy. */
 bool IsTheirs(PyObject* given) { return std::strcmp(Py_TYPE(given)->tp_name, "numpy.ndarray") == 0; }
 
-/* Of NumPy's array. */
-int ValueOfBuffer(PyObject* given, OnnxValueHandle* out) {
-  const HeldBuffer held(given, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
-  if (!held.held) return PyErr_Clear(), 0;
-  const Py_buffer& buffer = held.view;
+/* Values that a call reads where NumPy has them, and what keeps them there until it has. */
+class Borrowed {
+ public:
+  void Add(OnnxValueHandle value, std::unique_ptr<HeldBuffer> buffer) { values_.emplace_back(value, std::move(buffer)); }
+  /* Behind a call. */
+  void Finish() {
+    for (auto& each : values_) MXOnnxValueFinish(each.first);
+  }
+
+ private:
+  std::vector<std::pair<OnnxValueHandle, std::unique_ptr<HeldBuffer>>> values_;
+};
+
+/* Of NumPy's array. Small ones are copied. */
+int ValueOfBuffer(PyObject* given, Borrowed* borrowed, OnnxValueHandle* out) {
+  constexpr Py_ssize_t kLeastBorrowed = 1 << 16;
+  auto held = std::make_unique<HeldBuffer>(given, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
+  if (!held->held) return PyErr_Clear(), 0;
+  const Py_buffer& buffer = held->view;
   const std::vector<int64_t> dims(buffer.shape, buffer.shape + buffer.ndim);
   if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1])
     return ValueOfTexts(dims, static_cast<PyObject* const*>(buffer.buf), buffer.len / buffer.itemsize, out);
   if (const char kind = WidthKind(buffer.format)) return ValueOfWidths(buffer, kind, dims, out);
   const int dtype = DTypeOf(buffer.format, buffer.itemsize);
   if (dtype < 0) return 0;
-  return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
+  const bool lies_well = reinterpret_cast<uintptr_t>(buffer.buf) % static_cast<size_t>(buffer.itemsize) == 0;
+  if (buffer.len < kLeastBorrowed || !lies_well)
+    return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
+  const int status = MXOnnxValueCreateOnBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
+  if (status == 0) borrowed->Add(*out, std::move(held));
+  return status;
 }
 
 /* ((sizes), [str or bytes]). */
@@ -161,17 +182,17 @@ int ValueOfList(PyObject* given, OnnxValueHandle* out) {
   return ValueOfTexts(dims, PySequence_Fast_ITEMS(list), PyList_GET_SIZE(list), out);
 }
 
-/* The C function's status; *out is null where the value is none of these. `buffers`: those of
- * NumPy's arrays are copied. */
-int ValueOf(PyObject* given, bool buffers, OnnxValueHandle* out) {
+/* The C function's status; *out is null where the value is none of these. `borrowed`: who keeps the
+ * memory of NumPy's arrays; null: they are something else. */
+int ValueOf(PyObject* given, Borrowed* borrowed, OnnxValueHandle* out) {
   if (PyObject_TypeCheck(given, array_type)) return Peek(given) ? MXOnnxValueCreateTensor(Get(given), out) : 0;
   if (PyTuple_CheckExact(given)) return ValueOfList(given, out);
-  return buffers && IsTheirs(given) ? ValueOfBuffer(given, out) : 0;
+  return borrowed && IsTheirs(given) ? ValueOfBuffer(given, borrowed, out) : 0;
 }
 
 /* onnx_run(handle, names, values, theirs): the C function's status, a list of results, or None
  * where a value is something else. `theirs`: 0, NumPy's arrays are something else; else they are
- * copied, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). */
+ * read, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). */
 PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]))
     return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs): two tuples of one length");
@@ -186,13 +207,14 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     std::vector<const char*> names;
     std::vector<OnnxValue> values;
     std::vector<OnnxValueHandle> handles;
+    Borrowed borrowed;
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject *name = PyTuple_GET_ITEM(args[1], i), *value = PyTuple_GET_ITEM(args[2], i);
       if (!PyUnicode_CheckExact(name)) Py_RETURN_NONE;
       names.push_back(PyUnicode_AsUTF8(name));
       if (!names.back()) throw PythonError();
       OnnxValueHandle handle = nullptr;
-      if (const int status = ValueOf(value, theirs != 0, &handle)) return PyLong_FromLong(status);
+      if (const int status = ValueOf(value, theirs != 0 ? &borrowed : nullptr, &handle)) return PyLong_FromLong(status);
       if (!handle) Py_RETURN_NONE;
       const bool ours = PyObject_TypeCheck(value, array_type);
       any = any || ours;
@@ -207,6 +229,7 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     {
       GilRelease unlocked(true, true);
       status = MXOnnxModelRun(model, static_cast<int>(n), names.data(), handles.data(), &count, &out);
+      borrowed.Finish();
     }
     if (status != 0) return PyLong_FromLong(status);
     std::vector<OnnxValue> results;  // the list that `out` points to is the thread's, for its next call

@@ -1,6 +1,8 @@
 // ONNX models over the C ABI.
 #include "mxnet/c_api_onnx.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <sstream>
 #include <unordered_map>
@@ -213,6 +215,25 @@ int MXOnnxModelExplainPlans(OnnxModelHandle handle, int runs, const char** out_j
   API_END();
 }
 
+/* Memory that somebody else owns. */
+static void AddBorrowed(const onnx::Value& v, std::vector<const Chunk*>* chunks) {
+  if (v.kind == onnx::Value::kTensor && !v.array.is_none() && v.array.chunk()->external_deleter) chunks->push_back(v.array.chunk());
+}
+
+/* Copies what lies in one of these. */
+static void OwnMemory(const std::vector<const Chunk*>& borrowed, onnx::Value* v) {
+  const auto lies_there = [&](const onnx::Value& each) {
+    return each.kind == onnx::Value::kTensor && !each.array.is_none() &&
+           std::find(borrowed.begin(), borrowed.end(), each.array.chunk()) != borrowed.end();
+  };
+  if (borrowed.empty()) return;
+  if (lies_there(*v)) *v = onnx::Value(v->array.Copy(v->array.ctx()));
+  if (v->kind != onnx::Value::kSequence || std::none_of(v->elements->begin(), v->elements->end(), lies_there)) return;
+  auto elements = std::make_shared<std::vector<onnx::Value>>(*v->elements);
+  for (onnx::Value& element : *elements) OwnMemory(borrowed, &element);
+  v->elements = std::move(elements);
+}
+
 int MXOnnxModelRun(OnnxModelHandle handle, int num_inputs, const char** names, OnnxValueHandle* inputs, int* num_outputs,
                    OnnxValueHandle** outputs) {
   return MXOnnxModelRunInto(handle, num_inputs, names, inputs, 0, nullptr, nullptr, num_outputs, outputs);
@@ -230,6 +251,9 @@ int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** name
   std::map<std::string, NDArray> into;
   for (int i = 0; i < num_given; ++i) into[given_names[i]] = *AsNDArray(given[i]);
   std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env), into);
+  std::vector<const Chunk*> borrowed;
+  for (int i = 0; i < num_inputs; ++i) AddBorrowed(*AsValue(inputs[i]), &borrowed);
+  for (onnx::Value& v : results) OwnMemory(borrowed, &v);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
   for (onnx::Value& v : results) store.handles.push_back(new onnx::Value(std::move(v)));
@@ -323,8 +347,8 @@ int MXOnnxValueCreateTensor(NDArrayHandle array, OnnxValueHandle* out) {
   API_END();
 }
 
-int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
-  API_BEGIN(out);
+/* The shape of a tensor that so many bytes make. */
+static Shape ShapeOfBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size) {
   MXNET_CHECK_KIND(ndim >= 0 && ndim <= 64 && DTypeSize(dtype) > 0, Value)
       << "[onnx] a tensor of " << ndim << " dimensions and dtype number " << dtype;
   Need(ndim, dims, "dimensions");
@@ -332,9 +356,34 @@ int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const v
   Need(static_cast<int64_t>(size), static_cast<const char*>(bytes), "bytes");
   MXNET_CHECK_KIND(shape.known() && static_cast<size_t>(shape.Size()) == size / DTypeSize(dtype) && size % DTypeSize(dtype) == 0, Value)
       << "[onnx] " << size << " bytes for a tensor of shape " << shape << " and dtype " << DTypeName(dtype);
-  NDArray array(shape, Context::CPU(), dtype);
+  return shape;
+}
+
+int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  NDArray array(ShapeOfBytes(dtype, ndim, dims, bytes, size), Context::CPU(), dtype);
   if (size > 0) array.SyncCopyFromCPU(bytes, size);
   *out = new onnx::Value(std::move(array));
+  API_END();
+}
+
+int MXOnnxValueCreateOnBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
+  API_BEGIN(out);
+  TBlob blob;
+  blob.shape = ShapeOfBytes(dtype, ndim, dims, bytes, size);
+  blob.dtype = dtype;
+  blob.ctx = Context::CPU();
+  blob.dptr = const_cast<void*>(bytes);  // calls only read it
+  MXNET_CHECK_KIND(reinterpret_cast<uintptr_t>(bytes) % DTypeSize(dtype) == 0, Value)
+      << "[onnx] bytes at " << bytes << "; accepted: where elements of " << DTypeName(dtype) << " may lie";
+  *out = new onnx::Value(NDArray(blob, {}));
+  API_END();
+}
+
+int MXOnnxValueFinish(OnnxValueHandle value) {
+  API_BEGIN(value);
+  const onnx::Value* v = AsValue(value);
+  if (v->kind == onnx::Value::kTensor && !v->array.is_none()) v->array.WaitToWrite();
   API_END();
 }
 

@@ -13,19 +13,19 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr size_t kRecentCalls = 4;          // a shape among so many, or a quarter of the plans that are kept, gets a plan
-constexpr size_t kMostOfQuick = 16384;      // nodes of a graph that may run node by node,
-constexpr size_t kMostOfCut = 8;            // of a model whose stages are plans, and nodes that run on arrays anyway,
-constexpr size_t kMostPreparing = 256;      // and of one whose kernels prepare for each shape (PreparesForShape)
-constexpr double kNsOfPlan = 300000;        // about what a new plan costs,
-constexpr double kNsOfPlanNode = 8000;      // and each node of it,
-constexpr double kNsOfRoundNode = 4000;     // less where plans of a body may serve many rounds
-constexpr int kMostTimed = 6;               // runs of a plan, behind the first
-constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they tell how long a plan runs
-constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
-constexpr double kNsOfRehearsed = 800000;   // the longest: what longer ones leave in memory is more than what they save
-constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
-constexpr double kUnprepared = 1;           // and where kernels prepare for each shape
+constexpr size_t kRecentCalls = 4;         // a shape among so many, or a quarter of the plans that are kept, gets a plan
+constexpr size_t kMostOfQuick = 16384;     // nodes of a graph that may run node by node,
+constexpr size_t kMostOfCut = 8;           // of a model whose stages are plans, and nodes that run on arrays anyway,
+constexpr size_t kMostPreparing = 256;     // and of one whose kernels prepare for each shape (PreparesForShape)
+constexpr double kNsOfPlan = 300000;       // about what a new plan costs,
+constexpr double kNsOfPlanNode = 8000;     // and each node of it,
+constexpr double kNsOfRoundNode = 4000;    // less where plans of a body may serve many rounds
+constexpr int kMostTimed = 6;              // runs of a plan, behind the first
+constexpr int kBeforeRehearsal = 5;        // calls with the same shapes: they tell how long a plan runs
+constexpr double kSmaller = 8;             // times: what comes may be that much smaller than what stayed
+constexpr double kNsOfRehearsed = 800000;  // the longest: what longer ones leave in memory is more than what they save
+constexpr double kUnplanned = 0.3;         // how much longer nodes one by one run than a plan, by itself, until they have told,
+constexpr double kUnprepared = 1;          // and where kernels prepare for each shape
 
 /* A thread of the engine that ran something once has a team of threads from then on, and threads of
  * two teams sleep between loops (borrowed_team.h). Where one call after another runs on its caller,

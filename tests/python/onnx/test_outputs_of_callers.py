@@ -71,3 +71,41 @@ def test_numpy_arrays_are_refused():
     net = _load([node("Exp", ["x"], ["y"])], {"x": np.ones((2, 2), "float32")})
     with pytest.raises(TypeError, match="ndarray; accepted: arrays of mx.nd and mx.np"):
         net.run({"x": np.ones((2, 2), "float32")}, out={"y": np.ones((2, 2), "float32")})
+
+
+@pytest.mark.parametrize("op", ["Identity", "Flatten", "Relu", "Neg"])
+def test_large_arrays_of_numpy_are_read_where_they_lie(op):
+    """And neither results nor later calls have anything to do with them."""
+    x = np.random.default_rng(0).standard_normal((300, 400)).astype("float32")
+    net = _load([node(op, ["x"], ["y"])], {"x": x})
+    expected = {"Relu": np.maximum(x, 0), "Neg": -x}.get(op, x)
+    before = x.copy()
+    for _ in range(4):
+        given = x.copy()
+        result = net(x=given)
+        given[:] = 9
+        np.testing.assert_array_equal(result.asnumpy(), expected)
+        result = net(x=x)
+        result[:] = 7
+        np.testing.assert_array_equal(x, before)
+    x.setflags(write=False)
+    np.testing.assert_array_equal(net(x=x).asnumpy(), expected)
+
+
+def test_arrays_of_numpy_that_lie_otherwise():
+    """Strided, backwards, and not where floats may lie: they are copied."""
+    x = np.random.default_rng(0).standard_normal((300, 400)).astype("float32")
+    net = _load([node("Neg", ["x"], ["y"])], {"x": x})
+    wide = np.repeat(x, 2, axis=1)
+    moved = np.frombuffer(b"\0" + x.tobytes(), dtype="uint8")[1:].view("float32").reshape(x.shape)
+    for given in (wide[:, ::2], x[::-1][::-1], np.asfortranarray(x), moved):
+        np.testing.assert_array_equal(net(x=given).asnumpy(), -x)
+
+
+def test_sequences_of_large_inputs_have_their_own_memory():
+    x = np.random.default_rng(0).standard_normal((300, 400)).astype("float32")
+    net = _load([node("SequenceConstruct", ["x", "x"], ["s"]), node("SequenceAt", ["s", "one"], ["y"])], {"x": x}, {"one": np.array(1)})
+    given = x.copy()
+    result = net(x=given)
+    given[:] = 0
+    np.testing.assert_array_equal(result.asnumpy(), x)

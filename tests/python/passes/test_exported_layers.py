@@ -168,3 +168,39 @@ def test_gelu_of_another_slope_stays(root):
     y = mx.sym.sin(X)
     fused, _ = compare(0.5 * y * (1 + mx.sym.erf(y / root)), {"x": (3, 5)}, ["fuse_gelu"], fewer=False)
     assert "LeakyReLU" not in operators(fused)
+
+
+# ---- inputs that are read as another shape
+
+def test_a_reshape_of_an_input_is_no_copy():
+    """Its readers see the caller's array, also one that is given later."""
+    net = mx.sym.sqrt(mx.sym.reshape(X, shape=(6, 4)))
+    bound = net.simple_bind(mx.cpu(), grad_req="null", x=(2, 3, 4))
+    for value in (4.0, 9.0):
+        assert (bound.forward(is_train=False, x=mx.nd.full((2, 3, 4), value))[0].asnumpy() == value ** 0.5).all()
+    assert "nothing to copy" in str(bound.explain(runs=1))
+
+
+def test_a_reshaped_input_that_a_node_changes_is_copied():
+    """A state that is updated between the reshape and its reader."""
+    data, gamma, beta, mean, var = variables(["data", "gamma", "beta", "mean", "var"])
+    norm = mx.sym.BatchNorm(data, gamma, beta, mean, var, fix_gamma=False, momentum=0.5, name="n")
+    net = mx.sym.broadcast_add(mx.sym.reshape(mean, shape=(1, 3)), mx.sym.sum(norm, keepdims=True) * 0)
+    bound = net.simple_bind(mx.cpu(), data=(4, 3))
+    bound.arg_dict["data"][:] = mx.nd.array([[1, 2, 3]] * 4)
+    before = bound.aux_dict["mean"].asnumpy()
+    result = bound.forward(is_train=True)[0].asnumpy()
+    after = bound.aux_dict["mean"].asnumpy()
+    assert (result == before).all() and not (after == before).all()
+
+
+def test_an_output_may_not_lie_in_an_input_that_is_read_later():
+    """One name reads the array as another shape, and the array itself is read behind that."""
+    flat = mx.sym.reshape(X, shape=(12,))
+    net = mx.sym.Group([mx.sym.relu(flat), mx.sym.broadcast_add(X * 2, mx.sym.reshape(mx.sym.sum(mx.sym.relu(flat)) * 0, shape=(1, 1)))])
+    op = mx.nd.CachedOp(net)
+    x = mx.nd.array([[-1.0, 2, -3, 4], [5, -6, 7, -8], [-9, 10, -11, 12]])
+    wanted = x.asnumpy()
+    given = x.reshape((12,))
+    relu, double = op(x, out=[given, mx.nd.zeros((3, 4))])
+    assert (double.asnumpy() == 2 * wanted).all() and (relu.asnumpy() == wanted.clip(0).ravel()).all()
