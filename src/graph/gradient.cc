@@ -24,11 +24,11 @@ constexpr size_t kMaxSumTerms = 8;
 NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
   if (terms.empty()) return {};
   if (terms.size() == 1) return terms[0];
-  if (terms.size() > 2 && terms.size() <= kMaxSumTerms) return graph_ops::SumOf(terms, name + "_grad_sum");
+  if (terms.size() == 2) return graph_ops::AddOf(terms[0], terms[1], name + kGradSumName);
+  if (terms.size() <= kMaxSumTerms) return graph_ops::SumOf(terms, name + kGradSumName);
   NodeEntry sum = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i)
-    sum = graph_ops::AddOf(sum, terms[i], name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
-  return sum;
+  for (size_t i = 1; i + 1 < terms.size(); ++i) sum = graph_ops::AddOf(sum, terms[i], name + kGradSumName + std::to_string(i));
+  return graph_ops::AddOf(sum, terms.back(), name + kGradSumFinalName);
 }
 
 /* What computes relu of this result in one go with it; null: nothing does. */
@@ -125,10 +125,11 @@ class Pass {
         << "; put BlockGrad around its result or ask for no gradient of what it computes from";
     if (!n->op()->gradient) return;
     for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
-      if (!ograds[i]) ograds[i] = graph_ops::ZerosLike({n, static_cast<uint32_t>(i), 0}, n->name + "_zero_grad" + std::to_string(i));
+      if (!ograds[i]) ograds[i] = graph_ops::ZerosLike({n, static_cast<uint32_t>(i), 0}, n->name + kZeroGradName + std::to_string(i));
     std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
     MXNET_CHECK(grads.size() == n->inputs.size())
         << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
+    Name(grads, *n);
     if (dtype_of_)
       for (size_t i = 0; i < grads.size(); ++i) Convert(&grads[i], n->inputs[i]);
     Number(grads, n->name);
@@ -146,7 +147,7 @@ class Pass {
     if (!*grad) return;
     const int is = DTypeOf(*grad), wanted = dtype_of_(of);
     if (is == kDTypeUnknown || wanted == kDTypeUnknown || is == wanted) return;
-    *grad = graph_ops::CastGradient(*grad, of, grad->node->name + "_cast");
+    *grad = graph_ops::CastGradient(*grad, of, grad->node->name + kCastName);
     dtypes_[grad->node.get()] = {wanted};
   }
 
@@ -177,12 +178,36 @@ class Pass {
     return it == dtypes_.end() ? int{kDTypeUnknown} : it->second[e.index];
   }
 
+  // MakeNodeLike calls a node after the forward node, and does not know what of its gradient it is.
+  static bool IsUnnamed(const Node& n, const std::string& forward) { return n.name.empty() || n.name == forward + kBackwardName; }
+
+  // Nodes whose results are gradients; Number names what else is new.
+  void Name(const std::vector<NodeEntry>& grads, const Node& forward) {
+    if (forward.name.empty()) return;
+    size_t first = grads.size(), others = 0;  // entries that are there
+    for (size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i]) continue;
+      if (first == grads.size())
+        first = i;
+      else
+        others += grads[i].node != grads[first].node;
+    }
+    for (size_t i = 0; i < grads.size(); ++i) {
+      Node* n = grads[i].node.get();
+      if (!n || n->is_variable() || !IsUnnamed(*n, forward.name) || forward_.count(n) || result.sequence.count(n)) continue;
+      if (!named_.insert(n).second) continue;
+      const bool alone = others == 0 && first == 0;
+      n->name = forward.name + kBackwardName;
+      if (!alone && n->num_outputs() == 1) n->name += "_" + InputInNames(*forward.attrs, static_cast<int>(i));
+    }
+  }
+
   // New nodes get a number, and those without a name are called after the forward node.
   void Number(const std::vector<NodeEntry>& made, const std::string& forward) {
     std::vector<const Node*> stack;
     auto enter = [&](Node* n) {
       if (!n || n->is_variable() || forward_.count(n) || !result.sequence.emplace(n, now_).second) return;
-      if (n->name.empty() && !forward.empty()) n->name = forward + "_backward";
+      if (!forward.empty() && IsUnnamed(*n, forward) && !named_.count(n)) n->name = forward + kBackwardName + kPartName;
       stack.push_back(n);
     };
     for (const auto& e : made) enter(e.node.get());
@@ -217,13 +242,18 @@ class Pass {
   std::unordered_map<const Node*, std::vector<int>> dtypes_;  // of new nodes
   int now_ = 0;
   std::vector<NodePtr> order_;
-  std::unordered_set<const Node*> forward_, needed_, redirected_;
+  std::unordered_set<const Node*> forward_, needed_, redirected_, named_;
   std::map<EntryKey, NodeEntry> x_entries_;
   std::map<EntryKey, std::vector<NodeEntry>> pending_;
   std::unordered_map<const Node*, NodePtr> mirrors_;
 };
 
 }  // namespace
+
+std::string InputInNames(const Attrs& attrs, int i) {
+  const std::vector<std::string> names = attrs.op->ListInputs(attrs);
+  return i < static_cast<int>(names.size()) ? names[i] : "input" + std::to_string(i);
+}
 
 GradientResult BuildGradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& head_grads,
                              const std::function<bool(const Node&)>& mirror, const std::function<int(const NodeEntry&)>& dtype_of) {

@@ -3,6 +3,7 @@
 #define MXNET_GRAPH_GRADIENT_H_
 
 #include <functional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,17 @@ namespace mxnet {
 
 /* Hidden attribute of a recomputed node; keeps it apart from the node it repeats. */
 constexpr const char* kMirrorAttr = "__mirror__";
+
+/*
+ * Names of new nodes, behind the name F of a forward node. F_backward computes the gradients of
+ * F's inputs, F_backward_X that of the input X alone, F_backward_part something on the way there.
+ * F_grad_sum adds up what reaches F's result. So do many terms in F_grad_sum1, F_grad_sum2, ... and
+ * at last F_grad_sum_final.
+ */
+constexpr const char *kBackwardName = "_backward", *kPartName = "_part", *kCastName = "_cast", *kZeroGradName = "_zero_grad",
+                     *kGradSumName = "_grad_sum", *kGradSumFinalName = "_grad_sum_final";
+/* How such names call input `i`. */
+std::string InputInNames(const Attrs& attrs, int i);
 
 struct GradientResult {
   std::vector<NodeEntry> grads;  // by x; null: no gradient flows there

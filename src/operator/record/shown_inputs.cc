@@ -1,6 +1,7 @@
 #include "operator/record/shown_inputs.h"
 
 #include <initializer_list>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace mxnet {
@@ -134,6 +135,48 @@ bool ShowsOutputNames(const Op& op) {
                                  "softmax",
                                  "softmin"});
   return named.count(&op) != 0;
+}
+
+const ShownGradients& ShownGradientsOf(const Op& op) {
+  static const auto table = [] {
+    std::unordered_map<const Op*, ShownGradients> made;
+    for (const Op* by_name : Find({"BatchNorm_v1",
+                                   "BilinearSampler",
+                                   "Convolution_v1",
+                                   "Correlation",
+                                   "Crop",
+                                   "GridGenerator",
+                                   "IdentityAttachKLSparseReg",
+                                   "InstanceNorm",
+                                   "L2Normalization",
+                                   "MakeLoss",
+                                   "Pad",
+                                   "Pooling_v1",
+                                   "ROIPooling",
+                                   "SVMOutput",
+                                   "SequenceLast",
+                                   "SequenceMask",
+                                   "SequenceReverse",
+                                   "SliceChannel",
+                                   "SpatialTransformer",
+                                   "SwapAxis",
+                                   "_contrib_DeformableConvolution",
+                                   "_contrib_DeformablePSROIPooling",
+                                   "_contrib_PSROIPooling",
+                                   "_contrib_SyncBatchNorm"}))
+      made[by_name].by_name = true;
+    for (const Op* own_node : Find({"batch_dot"})) made[own_node].own_node = true;
+    for (const Op* first : Find({"where"})) made[first].without = {0};
+    for (const Op* second : Find({"pick", "gather_nd", "scatter_nd", "reshape_like", "broadcast_like"})) made[second].without = {1};
+    for (const Op* second :
+         Find({"take", "slice_like", "SequenceLast", "SequenceMask", "SequenceReverse", "_contrib_DeformablePSROIPooling"}))
+      made[second].zero = {1};
+    for (const Op* first : Find({"Embedding"})) made[first].zero = {0};
+    return made;
+  }();
+  static const ShownGradients numbered;
+  const auto found = table.find(&op);
+  return found == table.end() ? numbered : found->second;
 }
 
 }  // namespace mxnet

@@ -3,13 +3,17 @@
 import json
 import os
 import re
+from collections import Counter
 
+import monitor_networks
 import pytest
 
 import mxnet as mx
 
 with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), 'data', 'monitor_names.json')) as _file:
     RECORDED = json.load(_file)
+with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), 'data', 'monitor_backward_names.json')) as _file:
+    BACKWARD = json.load(_file)
 BEHIND = '--fwd--'   # what comes behind this is seen in the backward pass
 
 
@@ -132,3 +136,32 @@ def test_a_monitor_sees_every_shape_of_the_input():
     executor.set_monitor_callback(fail)
     with pytest.raises(RuntimeError, match="f_output"):
         executor.reshape(data=(1, 4)).forward()
+
+
+# What 1.9.1 shows besides: helper nodes, copies without a name, and gradients that nobody wants
+# (of the data, of labels' shapes, of the first states).
+HELPERS = {'zeros_without_dtype_output', 'pick_index_backward_output', 'output', '_foreach0_backward_output0', 'labels_backward_output'}
+UNWANTED = {
+    'residual': ['conv1_backward_output0'],
+    'lstm': ['_mul0_backward_output1', '_mul6_backward_output1', 'l0_t0_h2h_backward_output0', 'l1_t0_h2h_backward_output0'],
+    'gru': ['_mul2_backward_output1', 'l0_t0__h2h_backward_output0'],
+    'sparse_embedding': ['embedding_backward_output0', 'l0_t0_h2h_backward_output0'],
+    'csr': ['dot_backward_output0'],
+    'concat': ['fc_backward_output0'],
+    'shared': ['fc0_backward_output0'],
+    'attention': ['query_backward_output0', 'key_backward_output0'],
+    'old_layers': ['deconv_backward_output0'],
+}
+
+
+@pytest.mark.parametrize('network', monitor_networks.NETWORKS, ids=lambda f: f.__name__)
+def test_backward_nodes(network):
+    """Each gradient has the name and the number that it has in 1.9.1, and no other is shown. The
+    order of independent nodes belongs to an implementation."""
+    expected = Counter(BACKWARD[network.__name__])
+    for name in HELPERS:
+        del expected[name]
+    expected.subtract(UNWANTED.get(network.__name__, []))
+    seen = Counter(monitor_networks.backward_names(network))
+    seen.subtract({name: seen[name] for name in HELPERS})
+    assert +seen == +expected and min(expected.values()) >= 0
