@@ -129,7 +129,7 @@ class BucketingModule(BaseModule):
         self._need("binded")
         self._curr_module.init_params(initializer=initializer, arg_params=arg_params, aux_params=aux_params,
                                       allow_missing=allow_missing, force_init=force_init, allow_extra=allow_extra)
-        self._params_dirty = False
+        self._params_dirty = self._curr_module._params_dirty
         self.params_initialized = True
 
     def set_params(self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False):

@@ -138,3 +138,23 @@ def test_rows_that_a_store_has_reach_the_caller():
 def step_once(net, batch):
     net.forward_backward(batch)
     net.update()
+
+
+def test_parameters_that_a_bucket_was_given_are_those_it_gives():
+    """Copies that get_params gave before are brought up to date, whatever bucket is the current
+    one. A store starts with the new values, too."""
+    def graph(length):
+        total = mx.sym.sum(mx.sym.var('data'), axis=1, keepdims=True)
+        return mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(total, num_hidden=1, name='fc'), name='lro'), ('data',), ('lro_label',)
+
+    module = mx.mod.BucketingModule(graph, default_bucket_key=3)
+    module.bind([('data', (2, 3))], [('lro_label', (2, 1))])
+    module.init_params(mx.init.One())
+    held = module.get_params()
+    for length, missing in ((3, False), (2, False), (3, True)):
+        module.switch_bucket(length, [('data', (2, length))], [('lro_label', (2, 1))])
+        module.set_params({'fc_weight': mx.nd.full((1, 1), length + 0.5), 'fc_bias': mx.nd.zeros(1)}, {}, allow_missing=missing)
+        assert module.get_params()[0]['fc_weight'].asscalar() == length + 0.5
+        assert held[0]['fc_weight'].asscalar() == length + 0.5
+    module.init_params(mx.init.Zero(), force_init=True)
+    assert module.get_params()[0]['fc_weight'].asscalar() == 0
