@@ -456,6 +456,8 @@ def shuffle(x):
         return
     if not isinstance(x, NDArrayBase):
         raise TypeError(f"[shuffle] got a {type(x).__name__}; accepted: an array of mx.np, or a list")
+    if not x.ndim:
+        raise TypeError("[shuffle] an array of shape () has no rows; accepted: at least one dimension")
     call("_npi_shuffle", (x,), x)
 
 
@@ -469,7 +471,10 @@ def permutation(x):
     """
     if isinstance(x, numbers.Integral):
         x = from_values(onp.arange(x, dtype="int64"))
-    return call("_npi_shuffle", (operand(x),))
+    x = operand(x)
+    if not x.ndim:
+        raise IndexError("[permutation] a single number; accepted: an int, or an array of at least one dimension")
+    return call("_npi_shuffle", (x,))
 
 
 def bytes(length):    # pylint: disable=redefined-builtin

@@ -360,3 +360,12 @@ def test_forms_of_numpy():
     assert R.sample((2, 3)).shape == R.ranf((2, 3)).shape == (2, 3)
     seeds = R.SeedSequence(5)
     assert (R.default_rng(seeds).random(3) == R.default_rng(R.PCG64(onp.random.SeedSequence(5))).random(3)).all()
+
+
+def test_a_single_value_has_no_rows_to_shuffle():
+    """As in NumPy. They were given back as they are."""
+    with pytest.raises(TypeError, match=r"shape \(\) has no rows"):
+        mx.np.random.shuffle(mx.np.array(1.0))
+    for value in (2.5, mx.np.array(3)):
+        with pytest.raises(IndexError, match="at least one dimension"):
+            mx.np.random.permutation(value)
