@@ -344,8 +344,10 @@ class BaseModule:
             self.set_params(arg_params, aux_params)
             _multiple_callbacks(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
+                # Without `sparse_row_id_fn`: the devices have all rows now, and the first batch of
+                # the next epoch needs some that pulling for these batches would take away.
                 res = self.score(eval_data, validation_metric, score_end_callback=eval_end_callback,
-                                 batch_end_callback=eval_batch_end_callback, epoch=epoch, sparse_row_id_fn=sparse_row_id_fn)
+                                 batch_end_callback=eval_batch_end_callback, epoch=epoch)
                 for name, val in res:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, val)
             train_data.reset()
