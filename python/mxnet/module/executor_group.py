@@ -34,8 +34,8 @@ def _split_input_slice(batch_size, work_load_list):
 
 def _part(array, axis, part):
     """A part of an array along the batch's axis; the array itself without one, or if the part is
-    all of it."""
-    if axis < 0 or (part.start == 0 and part.stop == array.shape[axis]):
+    all of it. Whoever takes it refuses an array that does not have that axis."""
+    if axis < 0 or axis >= array.ndim or (part.start == 0 and part.stop == array.shape[axis]):
         return array
     if axis == 0:
         return array[part]

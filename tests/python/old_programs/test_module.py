@@ -315,6 +315,16 @@ def test_buckets_with_parameters_of_their_own_are_refused():
     assert (module.get_outputs()[0].asnumpy() == 1).all() and sorted(module.get_params()[0]) == ['fc_bias', 'fc_weight']
 
 
+@pytest.mark.parametrize('devices', [1, 2])
+def test_a_head_gradient_of_no_dimensions_is_refused(devices):
+    """It was an IndexError about a tuple."""
+    module = mx.mod.Module(sym.FullyConnected(sym.var('data'), num_hidden=3), label_names=None, context=[mx.cpu(i) for i in range(devices)])
+    module.bind([('data', (4, 2))])
+    module.init_params()
+    module.forward(DataBatch([nd.ones((4, 2))]), is_train=True)
+    with pytest.raises(mx.MXNetError, match=r"head gradient 0 has shape \(\)"):
+        module.backward([nd.array(3)])
+
 
 def test_chains():
     first = sym.FullyConnected(sym.var('data'), num_hidden=6, name='a')
