@@ -60,6 +60,8 @@ bool Spreads(const Attrs& attrs, const std::vector<Value>& operands) {
   return made > (indices ? kMostSpreadIndices : kMostSpread) && made > 4 * given;
 }
 
+constexpr size_t kLongName = 512;  // names of what long chains make of weights grow so far
+
 /* The same numbers, where small ones take little memory. */
 NDArray Compact(const NDArray& array) {
   if (array.is_none() || array.is_sparse() || array.ctx() != Context::CPU() || array.type().Bytes() > kSmallConstant) return array;
@@ -148,7 +150,8 @@ std::string FoldedWeights::NameOfDerived(const std::string& call, const std::vec
   std::string op = call.substr(0, call.find_first_of(" \n="));
   for (const char* prefix : {"_npi_", "_npx_", "_"})
     if (op.rfind(prefix, 0) == 0) op = op.substr(std::strlen(prefix));
-  return *names.begin() + "_" + op;
+  const std::string& name = *names.begin();
+  return name.size() < kLongName ? name + "_" + op : name;
 }
 
 std::vector<NDArray> FoldedWeights::Put(const std::string& call, const std::vector<NDArray>& operands, std::vector<NDArray> results) {

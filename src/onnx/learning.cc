@@ -19,26 +19,42 @@ bool IsRearranging(const Op* op) {
   return role && (*role == Role::kTranspose || *role == Role::kReshape || *role == Role::kCopy || *role == Role::kCast);
 }
 
+bool IsKnown(const Value& v) { return v.kind == Value::kTensor && v.known(); }
+
 }  // namespace
 
 Learning::Key Learning::KeyOf(const NDArray& array) { return {array.chunk(), PartOf(array)}; }
 
 void Learning::Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, const std::vector<Value>& operands) {
+  for (const Value& v : operands)
+    if (IsKnown(v)) read_.insert(KeyOf(v.array));
   for (size_t i = 0; i < results.size(); ++i) {
-    const bool itself = std::any_of(operands.begin(), operands.end(), [&](const Value& v) {
-      return v.kind == Value::kTensor && v.known() && ComesFrom(v.array, KeyOf(results[i]));
-    });
-    if (!itself) sources_.emplace(KeyOf(results[i]), Source{results[i], attrs, operands, static_cast<uint32_t>(i)});
+    const Key key = KeyOf(results[i]);
+    if (sources_.count(key) || themselves_.count(key)) continue;
+    // What nothing has read before cannot be what it is made of: so long chains of views are not followed.
+    if (read_.count(key) && ComesFrom(operands, key))
+      themselves_.insert(key);
+    else
+      sources_.emplace(key, Source{results[i], attrs, operands, static_cast<uint32_t>(i)});
   }
 }
 
-/* Is `array` the one of that name, or a view of it, maybe made by way of other views? */
-bool Learning::ComesFrom(const NDArray& array, const Key& key) const {
-  if (array.chunk() != key.first) return false;
-  if (KeyOf(array) == key) return true;
-  const Source* const source = SourceOf(array);
-  return source && std::any_of(source->operands.begin(), source->operands.end(),
-                               [&](const Value& v) { return v.kind == Value::kTensor && v.known() && ComesFrom(v.array, key); });
+/* Is one of the operands the array of that name, or a view of it, maybe made by way of other views? */
+bool Learning::ComesFrom(const std::vector<Value>& operands, const Key& key) const {
+  std::vector<const std::vector<Value>*> todo{&operands};
+  std::set<Key> seen;
+  while (!todo.empty()) {
+    const std::vector<Value>& values = *todo.back();
+    todo.pop_back();
+    for (const Value& v : values) {
+      if (!IsKnown(v) || v.array.chunk() != key.first) continue;
+      const Key of = KeyOf(v.array);
+      if (of == key) return true;
+      const auto source = sources_.find(of);
+      if (source != sources_.end() && seen.insert(of).second) todo.push_back(&source->second.operands);
+    }
+  }
+  return false;
 }
 
 const Learning::Source* Learning::SourceOf(const NDArray& array) const {
@@ -46,35 +62,87 @@ const Learning::Source* Learning::SourceOf(const NDArray& array) const {
   return it == sources_.end() ? nullptr : &it->second;
 }
 
+/* Operands before results, without recursion: files have chains of any length. */
 const Learning::Origin& Learning::OriginOf(const NDArray& array) {
-  const auto it = origins_.find(KeyOf(array));
-  return it != origins_.end() ? it->second : origins_[KeyOf(array)] = Find(array);
+  std::vector<const NDArray*> todo{&array};
+  while (!todo.empty()) {
+    const NDArray& now = *todo.back();
+    const Key key = KeyOf(now);
+    const Source* const source = SourceOf(now);
+    const size_t before = todo.size();
+    if (!origins_.count(key) && source)
+      for (const Value& v : source->operands)
+        if (IsKnown(v) && !origins_.count(KeyOf(v.array))) todo.push_back(&v.array);
+    if (todo.size() > before) continue;
+    todo.pop_back();
+    if (origins_.emplace(key, Origin{}).second) {
+      origins_[key] = Find(now, source);
+      order_.push_back(key);
+    }
+  }
+  return origins_.at(KeyOf(array));
 }
 
-Learning::Origin Learning::Find(const NDArray& array) {
+/* The origins of the operands are there. */
+Learning::Origin Learning::Find(const NDArray& array, const Source* source) const {
   Origin origin;
-  const Source* const source = SourceOf(array);
   if (!source) {
     const int dtype = array.dtype();
     const bool is_stored = dtype == kInt8 || dtype == kUint8;  // of a quantized layer
     origin.learns = (IsFloating(dtype) || is_stored) && folded_->Keeps({array})[0] && !folded_->IsFixed(array);
     origin.by_operators = !is_stored;
-    if (origin.learns) origin.weights = {KeyOf(array)};
     return origin;
   }
   origin.by_operators = source->attrs != nullptr;
   origin.in_order = source->attrs && IsRearranging(source->attrs->op) && source->operands.size() == 1;
   for (const Value& v : source->operands) {
-    if (v.kind != Value::kTensor || !v.known()) continue;
-    const Origin& of = OriginOf(v.array);
+    if (!IsKnown(v)) continue;
+    const Origin& of = origins_.at(KeyOf(v.array));
     if (!of.learns) continue;
     origin.learns = true;
     origin.by_operators = origin.by_operators && of.by_operators;
     origin.in_order = origin.in_order && of.in_order;
-    for (const Key& k : of.weights)
-      if (std::find(origin.weights.begin(), origin.weights.end(), k) == origin.weights.end()) origin.weights.push_back(k);
   }
   return origin;
+}
+
+/* Marks what is made of a weight that several of these variables are made of. Two readers of each
+ * array are as many as matter. */
+void Learning::FindShared(const std::vector<NodePtr>& variables, const std::unordered_map<const Node*, NDArray>& constants) {
+  using Readers = std::pair<const Node*, const Node*>;
+  const auto add = [](const Node* n, Readers* to) {
+    if (!to->first || to->first == n)
+      to->first = n;
+    else if (n)
+      to->second = n;
+  };
+  std::map<Key, Readers> readers;
+  for (const NodePtr& n : variables) {
+    const NDArray& array = constants.at(n.get());
+    if (OriginOf(array).learns) add(n.get(), &readers[KeyOf(array)]);
+  }
+  const auto each_learned = [this](const Key& key, const auto& visit) {
+    const auto source = sources_.find(key);
+    if (source == sources_.end()) return;
+    for (const Value& v : source->second.operands) {
+      if (!IsKnown(v)) continue;
+      const Key of = KeyOf(v.array);
+      if (origins_.at(of).learns) visit(of);
+    }
+  };
+  for (auto key = order_.rbegin(); key != order_.rend(); ++key) {
+    const Readers found = readers[*key];
+    each_learned(*key, [&](const Key& of) {
+      Readers& to = readers[of];
+      for (const Node* n : {found.first, found.second})
+        if (n) add(n, &to);
+    });
+  }
+  for (const Key& key : order_) {
+    bool shared = !sources_.count(key) && readers[key].second;
+    each_learned(key, [&](const Key& of) { shared = shared || origins_.at(of).shared; });
+    origins_.at(key).shared = shared;
+  }
 }
 
 /* The variable becomes the operator. Returns the variables that this reads. */
@@ -98,31 +166,44 @@ std::vector<NodePtr> Learning::Express(const NodePtr& variable, const Source& so
   return read;
 }
 
+/* The weight that has a name among the first operands of the first operands, and what was done first
+ * on the way back to it. */
+const Learning::Lineage& Learning::LineageOf(const NDArray& array) {
+  static const Lineage none;
+  std::vector<const NDArray*> way;
+  for (const NDArray* now = &array;; now = &SourceOf(*now)->operands[0].array) {
+    if (lineages_.count(KeyOf(*now)) || !folded_->NameOf(*now).empty() || !SourceOf(*now)) break;
+    way.push_back(now);
+  }
+  for (auto it = way.rbegin(); it != way.rend(); ++it) {
+    const Source& source = *SourceOf(**it);
+    const NDArray& from = source.operands[0].array;
+    const auto known = lineages_.find(KeyOf(from));
+    Lineage of = known == lineages_.end() ? none : known->second;
+    if (of.name.empty()) of.name = folded_->NameOf(from);
+    if (source.attrs) of.last = source.attrs->op;
+    lineages_.emplace(KeyOf(**it), std::move(of));
+  }
+  const auto found = lineages_.find(KeyOf(array));
+  return found == lineages_.end() ? none : found->second;
+}
+
 /* A small constant has no name of its own yet (FoldedWeights::Put). */
 void Learning::Name(const NodePtr& variable, const NDArray& array, GraphBuilder* builder) {
   if (!folded_->NameOf(array).empty()) return;
-  const Source* source = SourceOf(array);
-  std::string last, name;
-  for (; source; source = SourceOf(source->operands[0].array)) {
-    if (last.empty() && source->attrs) last = source->attrs->op->name;
-    name = folded_->NameOf(source->operands[0].array);
-    if (!name.empty()) break;
-  }
-  if (name.empty()) return;
+  const Lineage& lineage = LineageOf(array);
+  if (lineage.name.empty()) return;
+  std::string last = lineage.last ? lineage.last->name : "parameters";
   for (const char* prefix : {"_npi_", "_npx_", "_np_"})
     if (last.rfind(prefix, 0) == 0) last = last.substr(std::strlen(prefix));
-  variable->name = builder->Unused(last.empty() ? name + "_parameters" : name + "_" + last);
+  variable->name = builder->Unused(lineage.name + "_" + last);
 }
 
 void Learning::Finish(const Symbol& graph, GraphBuilder* builder) {
   std::vector<NodePtr> variables;
-  std::map<Key, int> readers;  // of weights
-  for (const NodePtr& n : graph.ListInputs(Symbol::kAll)) {
-    const auto constant = builder->constants().find(n.get());
-    if (constant == builder->constants().end()) continue;
-    variables.push_back(n);
-    for (const Key& k : OriginOf(constant->second).weights) ++readers[k];
-  }
+  for (const NodePtr& n : graph.ListInputs(Symbol::kAll))
+    if (builder->constants().count(n.get())) variables.push_back(n);
+  FindShared(variables, builder->constants());
   std::set<const Node*> done;
   while (!variables.empty()) {
     const NodePtr variable = variables.back();
@@ -136,8 +217,7 @@ void Learning::Finish(const Symbol& graph, GraphBuilder* builder) {
     }
     const Source* const source = SourceOf(array);
     if (!source) continue;
-    const bool shared = std::any_of(origin.weights.begin(), origin.weights.end(), [&](const Key& k) { return readers[k] > 1; });
-    if (!operators_ || !origin.by_operators || !IsFloating(array.dtype()) || (origin.in_order && !shared)) {
+    if (!operators_ || !origin.by_operators || !IsFloating(array.dtype()) || (origin.in_order && !origin.shared)) {
       Name(variable, array, builder);
       continue;
     }

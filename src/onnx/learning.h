@@ -11,7 +11,9 @@
 #define MXNET_ONNX_LEARNING_H_
 
 #include <map>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,20 +57,30 @@ class Learning {
     bool learns = false;       // a weight, or computed of one
     bool by_operators = true;  // ..., and operators of floats alone
     bool in_order = true;      // a weight, or one in another order
-    std::vector<Key> weights;
+    bool shared = false;       // of a weight that other variables of the graph are made of, too
+  };
+  struct Lineage {
+    std::string name;          // of a weight
+    const Op* last = nullptr;  // the last operator that made the array of it
   };
   static Key KeyOf(const NDArray& array);
-  bool ComesFrom(const NDArray& array, const Key& key) const;
+  bool ComesFrom(const std::vector<Value>& operands, const Key& key) const;
   const Source* SourceOf(const NDArray& array) const;
   const Origin& OriginOf(const NDArray& array);
-  Origin Find(const NDArray& array);
+  Origin Find(const NDArray& array, const Source* source) const;
+  void FindShared(const std::vector<NodePtr>& variables, const std::unordered_map<const Node*, NDArray>& constants);
+  const Lineage& LineageOf(const NDArray& array);
   std::vector<NodePtr> Express(const NodePtr& variable, const Source& source, GraphBuilder* builder) const;
   void Name(const NodePtr& variable, const NDArray& array, GraphBuilder* builder);
 
   FoldedWeights* const folded_;
   const bool operators_;
+  std::set<Key> read_;        // operands
+  std::set<Key> themselves_;  // made of themselves: a view of a view that is the whole again
   std::map<Key, Source> sources_;
   std::map<Key, Origin> origins_;
+  std::vector<Key> order_;  // of origins_: operands before results
+  std::map<Key, Lineage> lineages_;
 };
 
 }  // namespace onnx

@@ -39,6 +39,13 @@ def _graph(random, path):
         small = b"\x08\x03\x10" + bytes([17 + random.randint(10)]) + field(8, b"s") + field(9, b"\x7f\x81\x00")
         cast = field(5, field(1, b"to") + b"\x18\x01\xa0\x01\x02")
         nodes += field(1, field(1, b"s") + field(2, b"f") + field(4, b"Cast") + cast) + field(5, small) + field(12, field(1, b"f"))
+    if random.randint(8) == 0:   # operators behind each other on the weight, or on the data
+        links, last = 20000, random.choice([b"w", b"x"])
+        op = random.choice([b"Neg", b"Identity", b"Relu"])
+        for i in range(links):
+            nodes += field(1, field(1, last) + field(2, b"v%d" % i) + field(4, op))
+            last = b"v%d" % i
+        nodes += field(12, field(1, last))
     return nodes + field(5, tensor) + field(11, value) + field(12, field(1, b"y"))
 
 
@@ -49,6 +56,8 @@ def onnx_model(random, path):
         f.write(data)
     model = mx.onnx.load(path) if random.randint(2) else mx.onnx.load(data, folder=os.path.dirname(path))
     repr(model)
+    if random.randint(3) == 0:
+        model.to_block()
     given = {}
     for info in model.inputs:
         dtype = "float32" if info.dtype in (None, "string", "bfloat16") else info.dtype

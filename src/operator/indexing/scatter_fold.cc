@@ -85,6 +85,42 @@ void ScatterFold(KernelArgs& a) {
   });
 }
 
+NodeEntry ScalarOp(const char* op, const NodeEntry& x, const char* scalar) { return MakeOp(op, {x}, {{"scalar", scalar}, {"is_int", "0"}}); }
+NodeEntry Equal(const NodeEntry& a, const NodeEntry& b) { return MakeOp("_equal", {a, b}); }
+NodeEntry Times(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); }
+NodeEntry Plus(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_add", {a, b}); }
+NodeEntry Over(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_div", {a, b}); }
+
+/* Sums, for each place of data, of what `pieces` have for it. */
+NodeEntry SumsOf(const NodePtr& fold, const NodeEntry& pieces) {
+  return MakeOp("_backward_gather_nd", {pieces, fold->inputs[1], fold->inputs[0]});
+}
+NodeEntry PiecesOf(const NodePtr& fold, const NodeEntry& places) { return MakeOp("gather_nd", {places, fold->inputs[1]}); }
+
+/* Those which are the smallest or the largest share the gradient of their place. */
+std::vector<NodeEntry> GradientOfExtremes(const NodePtr& node, const NodeEntry& ograd) {
+  const NodeEntry result{node, 0, 0};
+  const NodeEntry is_data = Equal(node->inputs[0], result), is_piece = Equal(node->inputs[2], PiecesOf(node, result));
+  const NodeEntry share = Over(ograd, ScalarOp("_maximum_scalar", Plus(is_data, SumsOf(node, is_piece)), "1"));  // none: NaN
+  return {Times(share, is_data), NodeEntry{}, Times(PiecesOf(node, share), is_piece)};
+}
+
+/* The product of the others: that of all which are not zero over one's own, where no other is zero. */
+std::vector<NodeEntry> GradientOfProduct(const NodePtr& node, const NodeEntry& ograd) {
+  const NodeEntry no_data = ScalarOp("_equal_scalar", node->inputs[0], "0"), no_piece = ScalarOp("_equal_scalar", node->inputs[2], "0");
+  const NodeEntry data = Plus(node->inputs[0], no_data), pieces = Plus(node->inputs[2], no_piece);
+  const NodeEntry zeros = Plus(no_data, SumsOf(node, no_piece));
+  const NodeEntry product = Times(ograd, NodeEntry{MakeNodeLike("_onnx_scatter_fold", *node, {data, node->inputs[1], pieces}), 0, 0});
+  return {Times(Over(product, data), Equal(zeros, no_data)), NodeEntry{},
+          Times(Over(PiecesOf(node, product), pieces), Equal(PiecesOf(node, zeros), no_piece))};
+}
+
+std::vector<NodeEntry> FoldGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const int fold = node->attrs->get<ScatterFoldParam>().fold;
+  if (fold == kAdd) return {ograds[0], NodeEntry{}, PiecesOf(node, ograds[0])};
+  return fold == kMul ? GradientOfProduct(node, ograds[0]) : GradientOfExtremes(node, ograds[0]);
+}
+
 MXNET_REGISTER_OP(_onnx_scatter_fold)
     .describe(
         "data with updates folded into the places that indices address, by their product, the smallest or the largest.\n\n"
@@ -96,6 +132,7 @@ MXNET_REGISTER_OP(_onnx_scatter_fold)
     .set_inplace({{0, 0}})
     .set_infer_shape(FoldShape)
     .set_infer_type(FoldType)
+    .set_gradient(FoldGradient)
     .set_kernel([](KernelArgs& args) { OnHost(args, ScatterFold); });
 
 }  // namespace

@@ -99,8 +99,8 @@ for _fold in _FOLDS:
                       dtypes=["float32", "float64", "float16", "bfloat16", "int32", "int64", "int8", "uint8"],
                       bad=[dict(inputs=[(3, 4), np.array([[3], [0]]), (1,)]), dict(inputs=[(3, 4), np.array([0]), (1,)]),
                            dict(inputs=[(3, 4), np.array([[0], [0]]), (2,)]), dict(attrs=dict(fold="mean"))]))
-CASES.append(dict(op="_onnx_scatter_fold", inputs=[(3, 2), np.array([[0, 2, 0]]), (3, 2)], input_dtypes={1: "int64"},
-                  attrs=dict(fold="max"), ref=scatter_fold, empty=False, refuses=False, dtypes=["float32"]))
+    CASES.append(dict(op="_onnx_scatter_fold", inputs=[(3, 2), np.array([[0, -1, 0]]), (3, 2)], input_dtypes={1: "int64"},
+                      attrs=dict(fold=_fold), ref=scatter_fold, empty=False, refuses=False, dtypes=["float32"], grad=[0, 2]))
 
 # ---- what is not zero
 for _shape in [(3, 4), (7,), (2, 0, 3), ()]:
