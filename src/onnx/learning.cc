@@ -31,7 +31,8 @@ void Learning::Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, c
   for (size_t i = 0; i < results.size(); ++i) {
     const Key key = KeyOf(results[i]);
     if (sources_.count(key) || themselves_.count(key)) continue;
-    // What nothing has read before cannot be what it is made of: so long chains of views are not followed.
+    // What nothing has read before cannot be what it is made of. So long chains of views are not
+    // followed.
     if (read_.count(key) && ComesFrom(operands, key))
       themselves_.insert(key);
     else
@@ -39,7 +40,8 @@ void Learning::Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, c
   }
 }
 
-/* Is one of the operands the array of that name, or a view of it, maybe made by way of other views? */
+/* Is one of the operands the array of that name, or a view of it, maybe made by way of other
+ * views? */
 bool Learning::ComesFrom(const std::vector<Value>& operands, const Key& key) const {
   std::vector<const std::vector<Value>*> todo{&operands};
   std::set<Key> seen;
@@ -166,8 +168,8 @@ std::vector<NodePtr> Learning::Express(const NodePtr& variable, const Source& so
   return read;
 }
 
-/* The weight that has a name among the first operands of the first operands, and what was done first
- * on the way back to it. */
+/* The weight that has a name among the first operands of the first operands, and what was done
+ * first on the way back to it. */
 const Learning::Lineage& Learning::LineageOf(const NDArray& array) {
   static const Lineage none;
   std::vector<const NDArray*> way;

@@ -85,7 +85,9 @@ void ScatterFold(KernelArgs& a) {
   });
 }
 
-NodeEntry ScalarOp(const char* op, const NodeEntry& x, const char* scalar) { return MakeOp(op, {x}, {{"scalar", scalar}, {"is_int", "0"}}); }
+NodeEntry ScalarOp(const char* op, const NodeEntry& x, const char* scalar) {
+  return MakeOp(op, {x}, {{"scalar", scalar}, {"is_int", "0"}});
+}
 NodeEntry Equal(const NodeEntry& a, const NodeEntry& b) { return MakeOp("_equal", {a, b}); }
 NodeEntry Times(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); }
 NodeEntry Plus(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_add", {a, b}); }
@@ -105,7 +107,8 @@ std::vector<NodeEntry> GradientOfExtremes(const NodePtr& node, const NodeEntry& 
   return {Times(share, is_data), NodeEntry{}, Times(PiecesOf(node, share), is_piece)};
 }
 
-/* The product of the others: that of all which are not zero over one's own, where no other is zero. */
+/* The product of the others: that of all which are not zero over one's own, where no other is
+ * zero. */
 std::vector<NodeEntry> GradientOfProduct(const NodePtr& node, const NodeEntry& ograd) {
   const NodeEntry no_data = ScalarOp("_equal_scalar", node->inputs[0], "0"), no_piece = ScalarOp("_equal_scalar", node->inputs[2], "0");
   const NodeEntry data = Plus(node->inputs[0], no_data), pieces = Plus(node->inputs[2], no_piece);

@@ -138,11 +138,22 @@ class LayoutChooser {
     return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
   }
 
+  // Does a convolution of few channels, each on its own, read planes? Its kernel stays with them;
+  // vectors of such channels would be empty for the most part. What is fused with one wants others.
+  bool StaysOnPlanes(const Node& n, const Choice& c) const {
+    if (!brings_data_ || !IsConvolution(n) || c.inputs.size() < 2 || c.inputs.size() > 3 || !c.image_in[0]) return false;
+    const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
+    const Shape &x = data.shape, &w = weight.shape;
+    const Role* const role = n.op()->trait<Role>();
+    return role && *role == Role::kConvolution && data.dtype == kFloat32 && x.ndim() == 4 && LayoutOf(c.inputs[0]) == Layout::kPlain &&
+           x[1] > 1 && x[1] < kLeastChannels && w[0] == x[1] && w[1] == 1;
+  }
+
   // An operator of images takes any mixture of layouts, and gives channels last.
   void ChooseForImages(const Node& n, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
-    if (StaysPlain(n, *c)) return ConvertImages(c, Layout::kPlain);
+    if (StaysPlain(n, *c) || StaysOnPlanes(n, *c)) return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);

@@ -17,9 +17,11 @@ constexpr int64_t kVector = 16;   // numbers that are computed together
 constexpr int64_t kBlock = 4096;  // numbers of a block: it stays in the first cache with its results
 
 struct Window {
-  int64_t size, dilate[2], pad[2];
-  int64_t Taps() const { return size * size; }
-  int64_t Reach(int i) const { return (size - 1) * dilate[i]; }
+  int64_t size[2], dilate[2], pad[2];
+  int64_t Taps() const { return size[0] * size[1]; }
+  int64_t Reach(int i) const { return (size[i] - 1) * dilate[i]; }
+  // One that SumOfWindow knows?
+  bool IsUsual() const { return size[0] == size[1] && (size[0] == 3 || size[0] == 5 || size[0] == 7); }
 };
 
 // Planes h x w become planes oh x ow.
@@ -37,7 +39,8 @@ struct Planes {
         ow(out_width),
         pitch(ow + given.Reach(1)),
         rows(std::clamp<int64_t>(kBlock / pitch, 1, oh)) {
-    for (int64_t t = 0; t < window.Taps(); ++t) places[t] = t / window.size * window.dilate[0] * pitch + t % window.size * window.dilate[1];
+    for (int64_t t = 0; t < window.Taps(); ++t)
+      places[t] = t / window.size[1] * window.dilate[0] * pitch + t % window.size[1] * window.dilate[1];
   }
   // What a vector at the last number needs behind it.
   int64_t Behind() const { return kVector + window.Reach(1); }
@@ -73,7 +76,7 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
   const int64_t taps = p.window.Taps();
   ParallelForThreads(Threads(planes, p), planes, [&](int64_t begin, int64_t end) {
     // Rows that fill half a vector are computed as one, with what stands between them.
-    const bool as_one = p.ow <= kVector / 2 || p.window.dilate[0] > 1 || p.window.dilate[1] > 1;
+    const bool as_one = p.ow <= kVector / 2 || p.window.dilate[0] > 1 || p.window.dilate[1] > 1 || !p.window.IsUsual();
     const int64_t pitch = as_one ? p.pitch : RoundUp(p.ow, kVector);  // of results
     const Block block(p.BlockSize()), result(p.rows * pitch + kVector);
     for (int64_t i = begin; i < end; ++i) {
@@ -85,7 +88,7 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
         const float start = bias ? bias[channel] : 0.0f;
         if (as_one) MXNET_CPU_CALL(SumOfTaps)
         (taps, window, p.places, start, block.get(), RoundUp((count - 1) * p.pitch + p.ow, kVector), result.get());
-        else MXNET_CPU_CALL(SumOfWindow)(p.window.size, window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(),
+        else MXNET_CPU_CALL(SumOfWindow)(p.window.size[0], window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(),
                                          pitch);
         float* row = to + (i * p.oh + first) * p.ow;
         for (int64_t r = 0; r < count; ++r) CopyRun(row + r * p.ow, result.get() + r * pitch, static_cast<size_t>(p.ow) * sizeof(float));
@@ -163,19 +166,23 @@ struct WeightGradient {
   }
 };
 
+Window WindowOf(const ConvDims& d) { return {{d.kernel[1], d.kernel[2]}, {d.dilate[1], d.dilate[2]}, {d.pad[1], d.pad[2]}}; }
+
 bool Takes(const ConvCall& call) {
   const ConvDims& d = call.dims;
   if (call.dtype != kFloat32 || d.groups != d.channels || d.filters != d.channels || d.channels < 2) return false;
   if (call.src.channels_last || call.dst.channels_last || call.accumulate || call.post || call.wide_bias) return false;
-  if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0 || d.kernel[1] != d.kernel[2]) return false;
-  if (d.kernel[1] != 3 && d.kernel[1] != 5 && d.kernel[1] != 7) return false;
+  if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
+  // Vectors of a few channels are empty for the most part, whatever the window.
+  const bool few = d.channels < kVector && d.kernel[1] * d.kernel[2] <= kMostTaps;
+  if (!few && !WindowOf(d).IsUsual()) return false;
   for (int i = 1; i < 3; ++i) {
     const int64_t reach = (d.kernel[i] - 1) * d.dilate[i];
     if (d.stride[i] != 1 || d.pad[i] > reach || d.out[i] != d.in[i] + 2 * d.pad[i] - reach || d.in[i] < 1 || d.out[i] < 1) return false;
   }
   // There the sums of each plane cost more than what the library reorders: 7680 planes of 7 x 7
   // take it 0.18 ms instead of 0.6.
-  return call.pass != ConvPass::kBackwardWeights || d.kernel[1] > 3 || d.OutSize() > 64;
+  return call.pass != ConvPass::kBackwardWeights || d.kernel[1] * d.kernel[2] > 9 || d.OutSize() > 64;
 }
 
 }  // namespace
@@ -184,7 +191,7 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   if (!Takes(call)) return false;
   Ran("depthwise on planes");
   const ConvDims& d = call.dims;
-  const Window window{d.kernel[1], {d.dilate[1], d.dilate[2]}, {d.pad[1], d.pad[2]}};
+  const Window window = WindowOf(d);
   const Planes forward(window, d.in[1], d.in[2], d.out[1], d.out[2]);
   auto *src = static_cast<float*>(call.src.ptr), *dst = static_cast<float*>(call.dst.ptr), *bias = static_cast<float*>(call.bias);
   auto* weights = static_cast<float*>(call.weight.ptr);
@@ -199,7 +206,8 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   }
   // The gradient of the data is a convolution, too, with the window turned around.
   const int64_t taps = window.Taps();
-  const Window back{window.size, {window.dilate[0], window.dilate[1]}, {window.Reach(0) - window.pad[0], window.Reach(1) - window.pad[1]}};
+  Window back = window;
+  for (int i = 0; i < 2; ++i) back.pad[i] = window.Reach(i) - window.pad[i];
   const HostScratch<float> turned(d.channels * taps);
   for (int64_t c = 0; c < d.channels; ++c) std::reverse_copy(weights + c * taps, weights + (c + 1) * taps, turned.get() + c * taps);
   Convolve(Planes(back, d.out[1], d.out[2], d.in[1], d.in[2]), d.batch * d.channels, d.channels, dst, turned.get(), nullptr, src);
