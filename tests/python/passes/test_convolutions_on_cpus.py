@@ -41,22 +41,22 @@ def test_small_convolutions_of_sequences_stay(filters, kernel):
 
 @pytest.mark.parametrize("kernel, dilate, pad", [((1, 5), (1, 1), (0, 0)), ((5, 1), (1, 1), (2, 0)), ((3, 3), (1, 1), (1, 1)),
                                                  ((4, 2), (2, 3), (1, 3)), ((11, 3), (1, 1), (5, 1))])
-@pytest.mark.parametrize("channels", [2, 3, 15])
-def test_few_channels_on_their_own_stay_on_planes(channels, kernel, dilate, pad):
+@pytest.mark.parametrize("channels, filters", [(2, 2), (3, 3), (15, 15), (1, 1), (1, 3), (2, 4)])
+def test_few_channels_on_their_own_stay_on_planes(channels, filters, kernel, dilate, pad):
     """A Gaussian blur of an image was 7 times slower with its channels last."""
-    net = mx.sym.Convolution(X, num_filter=channels, num_group=channels, kernel=kernel, dilate=dilate, pad=pad)
+    net = mx.sym.Convolution(X, num_filter=filters, num_group=channels, kernel=kernel, dilate=dilate, pad=pad)
     plan = alike(net, {"x": (2, channels, 21, 37)})
     assert operators(plan) == ["Convolution"]
     assert "depthwise on planes" in str(plan.explain(runs=1))
     x = mx.nd.random.uniform(shape=(2, channels, 21, 37))
-    weight, bias = mx.nd.random.uniform(shape=(channels, 1, *kernel)), mx.nd.random.uniform(shape=(channels,))
+    weight, bias = mx.nd.random.uniform(shape=(filters, 1, *kernel)), mx.nd.random.uniform(shape=(filters,))
     results = []
     for dtype in ("float32", "float64"):
         arrays = [a.astype(dtype) for a in (x, weight, bias)]
         for a in arrays:
             a.attach_grad()
         with mx.autograd.record():
-            y = mx.nd.Convolution(*arrays, num_filter=channels, num_group=channels, kernel=kernel, dilate=dilate, pad=pad)
+            y = mx.nd.Convolution(*arrays, num_filter=filters, num_group=channels, kernel=kernel, dilate=dilate, pad=pad)
             loss = (y * y).sum()
         loss.backward()
         results.append([y.asnumpy()] + [a.grad.asnumpy() for a in arrays])

@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-constexpr int64_t kLeastChannels = 16, kLeastProducts = 256;  // of a number
+constexpr int64_t kFewFilters = 4, kLeastChannels = 16, kLeastProducts = 256;  // of a number
 
 /* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
  * want their channels last, compute convolutions of them. */
@@ -138,22 +138,24 @@ class LayoutChooser {
     return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
   }
 
-  // Does a convolution of few channels, each on its own, read planes? Its kernel stays with them;
-  // vectors of such channels would be empty for the most part. What is fused with one wants others.
-  bool StaysOnPlanes(const Node& n, const Choice& c) const {
+  // Does a convolution of few channels, each on its own, read planes in steps of 1? Its kernel stays
+  // with them; vectors of such channels would be empty for the most part. What is fused with one
+  // wants others.
+  bool StaysOnPlanes(const Node& n, const NodePtr& original, const Choice& c) const {
     if (!brings_data_ || !IsConvolution(n) || c.inputs.size() < 2 || c.inputs.size() > 3 || !c.image_in[0]) return false;
-    const Tensor &data = tensors_.at(c.inputs[0]), &weight = tensors_.at(c.inputs[1]);
-    const Shape &x = data.shape, &w = weight.shape;
+    const Tensor& data = tensors_.at(c.inputs[0]);
+    const Shape &x = data.shape, &w = tensors_.at(c.inputs[1]).shape, y = TensorOf(original, 0).shape;
     const Role* const role = n.op()->trait<Role>();
-    return role && *role == Role::kConvolution && data.dtype == kFloat32 && x.ndim() == 4 && LayoutOf(c.inputs[0]) == Layout::kPlain &&
-           x[1] > 1 && x[1] < kLeastChannels && w[0] == x[1] && w[1] == 1;
+    if (!role || *role != Role::kConvolution || data.dtype != kFloat32 || x.ndim() != 4) return false;
+    const bool few = w[1] == 1 && (w[0] == x[1] || w[0] <= kFewFilters) && w[0] < kLeastChannels;
+    return few && LayoutOf(c.inputs[0]) == Layout::kPlain && 2 * y[2] > x[2] + 1 && 2 * y[3] > x[3] + 1;
   }
 
   // An operator of images takes any mixture of layouts, and gives channels last.
-  void ChooseForImages(const Node& n, Choice* c) {
+  void ChooseForImages(const Node& n, const NodePtr& original, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
-    if (StaysPlain(n, *c) || StaysOnPlanes(n, *c)) return ConvertImages(c, Layout::kPlain);
+    if (StaysPlain(n, *c) || StaysOnPlanes(n, original, *c)) return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
@@ -222,7 +224,7 @@ class LayoutChooser {
     if (bytes && !(op.trait<graph_ops::ByteImages>() && c.image_out[0])) {
       ConvertImages(&c, Layout::kPlain);
     } else if (op.layout == LayoutRule::kImages && !as_given) {
-      ChooseForImages(*renewed, &c);
+      ChooseForImages(*renewed, original, &c);
     } else if (any && !as_given && (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
       c.out_last = GivesImages(original, c);
       ConvertImages(&c, c.out_last ? Layout::kChannelsLast : Layout::kPlain);

@@ -72,7 +72,9 @@ int Threads(int64_t planes, const Planes& p) {
   return OmpThreadsForFlops(8.0 * static_cast<double>(planes) * static_cast<double>(p.oh * p.ow * p.window.Taps()));
 }
 
-void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* from, const float* weights, const float* bias, float* to) {
+// `each`: so many filters read a plane.
+void Convolve(const Planes& p, int64_t planes, int64_t filters, int64_t each, const float* from, const float* weights, const float* bias,
+              float* to) {
   const int64_t taps = p.window.Taps();
   ParallelForThreads(Threads(planes, p), planes, [&](int64_t begin, int64_t end) {
     // Rows that fill half a vector are computed as one, with what stands between them.
@@ -80,12 +82,12 @@ void Convolve(const Planes& p, int64_t planes, int64_t channels, const float* fr
     const int64_t pitch = as_one ? p.pitch : RoundUp(p.ow, kVector);  // of results
     const Block block(p.BlockSize()), result(p.rows * pitch + kVector);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t channel = i % channels;
+      const int64_t filter = i % filters;
       for (int64_t first = 0; first < p.oh; first += p.rows) {
         const int64_t count = std::min(p.rows, p.oh - first);
-        p.Load(from + i * p.h * p.w, first, count, block.get());
-        const float* window = weights + channel * taps;
-        const float start = bias ? bias[channel] : 0.0f;
+        p.Load(from + i / each * p.h * p.w, first, count, block.get());
+        const float* window = weights + filter * taps;
+        const float start = bias ? bias[filter] : 0.0f;
         if (as_one) MXNET_CPU_CALL(SumOfTaps)
         (taps, window, p.places, start, block.get(), RoundUp((count - 1) * p.pitch + p.ow, kVector), result.get());
         else MXNET_CPU_CALL(SumOfWindow)(p.window.size[0], window, start, block.get(), p.pitch, count, RoundUp(p.ow, kVector), result.get(),
@@ -170,12 +172,14 @@ Window WindowOf(const ConvDims& d) { return {{d.kernel[1], d.kernel[2]}, {d.dila
 
 bool Takes(const ConvCall& call) {
   const ConvDims& d = call.dims;
-  if (call.dtype != kFloat32 || d.groups != d.channels || d.filters != d.channels || d.channels < 2) return false;
+  if (call.dtype != kFloat32 || d.groups != d.channels || d.filters % d.channels != 0) return false;
+  if (d.filters != d.channels && call.pass != ConvPass::kForward) return false;
   if (call.src.channels_last || call.dst.channels_last || call.accumulate || call.post || call.wide_bias) return false;
   if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
   // Vectors of a few channels are empty for the most part, whatever the window.
-  const bool few = d.channels < kVector && d.kernel[1] * d.kernel[2] <= kMostTaps;
-  if (!few && !WindowOf(d).IsUsual()) return false;
+  const bool few = d.filters < kVector && d.kernel[1] * d.kernel[2] <= kMostTaps;
+  const bool many = d.channels > 1 && d.filters == d.channels && WindowOf(d).IsUsual();
+  if (!few && !many) return false;
   for (int i = 1; i < 3; ++i) {
     const int64_t reach = (d.kernel[i] - 1) * d.dilate[i];
     if (d.stride[i] != 1 || d.pad[i] > reach || d.out[i] != d.in[i] + 2 * d.pad[i] - reach || d.in[i] < 1 || d.out[i] < 1) return false;
@@ -201,7 +205,7 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   }
   args.NeedWeights(weights);
   if (call.pass == ConvPass::kForward) {
-    Convolve(forward, d.batch * d.channels, d.channels, src, weights, bias, dst);
+    Convolve(forward, d.batch * d.filters, d.filters, d.filters / d.channels, src, weights, bias, dst);
     return true;
   }
   // The gradient of the data is a convolution, too, with the window turned around.
@@ -210,7 +214,7 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   for (int i = 0; i < 2; ++i) back.pad[i] = window.Reach(i) - window.pad[i];
   const HostScratch<float> turned(d.channels * taps);
   for (int64_t c = 0; c < d.channels; ++c) std::reverse_copy(weights + c * taps, weights + (c + 1) * taps, turned.get() + c * taps);
-  Convolve(Planes(back, d.out[1], d.out[2], d.in[1], d.in[2]), d.batch * d.channels, d.channels, dst, turned.get(), nullptr, src);
+  Convolve(Planes(back, d.out[1], d.out[2], d.in[1], d.in[2]), d.batch * d.channels, d.channels, 1, dst, turned.get(), nullptr, src);
   return true;
 }
 
