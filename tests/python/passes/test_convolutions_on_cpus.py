@@ -64,6 +64,30 @@ def test_few_channels_on_their_own_stay_on_planes(channels, filters, kernel, dil
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("package", [mx.sym, mx.sym.np])
+def test_turned_images_are_not_moved(package):
+    """Keras and JAX: images have their channels last, but around each convolution. What is between
+    them reads rows, and nothing is moved but the first image and the last."""
+    turned = (lambda x, axes: mx.sym.transpose(x, axes)) if package is mx.sym else (
+        lambda x, axes: mx.sym.np.transpose(x.as_np_ndarray(), axes).as_nd_ndarray())
+    net = X
+    for i in range(3):
+        image = turned(net, (0, 3, 1, 2))
+        conv = mx.sym.Convolution(image, num_filter=16 + 8 * i, kernel=(3, 3), stride=(1 + i % 2,) * 2, name=f"c{i}")
+        net = mx.sym.broadcast_add(mx.sym.tanh(turned(conv, (0, 2, 3, 1))), mx.sym.Variable(f"b{i}", shape=(1, 1, 1, 16 + 8 * i)))
+    plan = alike(net, {"x": (2, 23, 21, 12)})
+    assert not {"_to_layout", "transpose", "_np_transpose"} & set(operators(plan))
+    both = mx.sym.Group([net, mx.sym.sum(image, axis=1), mx.sym.sum(conv, axis=(1, 3)), mx.sym.reshape(image, (0, -1))])
+    shapes = {"x": (2, 23, 21, 12)}
+    plan = bind(both, shapes)
+    with off("layout"):
+        other = bind(both, shapes)
+    for name, array in plan.arg_dict.items():
+        other.arg_dict[name][:] = array
+    for found, wanted in zip(run(plan), run(other)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("act", [None, "relu", "tanh"])
 @pytest.mark.parametrize("no_bias", [False, True])
 @pytest.mark.parametrize("batch, channels, size, filters, kernel, dilate, stride, pad", [

@@ -54,12 +54,12 @@ class LayoutChooser {
         keeps_weights_(!context.on_cpu() && context.inference()),
         brings_data_(context.on_cpu() && context.inference()) {}
 
-  /* Returns how many conversions there are. */
+  /* Returns how many conversions and other labels there are. */
   int Run() {
     Rewrite(g_, [this](const NodePtr& renewed, const NodePtr& original) { return Choose(renewed, original); });
     for (auto& e : g_->outputs) Leave(&e);
     for (auto& e : g_->grads) Leave(&e);
-    return conversions_;
+    return changes_;
   }
 
  private:
@@ -86,7 +86,7 @@ class LayoutChooser {
     if (LayoutOf(e) == wanted || Neutral(tensor.shape)) return e;
     NodeEntry& made = converted_[static_cast<int>(wanted)][e];
     if (!made) {
-      ++conversions_;
+      ++changes_;
       made = graph_ops::ToLayout(e, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
       if (once) made = {ConstantNodeLike(*made.node), 0, 0};
       tensors_[made] = tensor;
@@ -138,9 +138,9 @@ class LayoutChooser {
     return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
   }
 
-  // Does a convolution of few channels, each on its own, read planes in steps of 1? Its kernel stays
-  // with them; vectors of such channels would be empty for the most part. What is fused with one
-  // wants others.
+  // Does a convolution of few channels, each on its own, read planes in steps of 1? Its kernel
+  // stays with them; vectors of such channels would be empty for the most part. What is fused with
+  // one wants others.
   bool StaysOnPlanes(const Node& n, const NodePtr& original, const Choice& c) const {
     if (!brings_data_ || !IsConvolution(n) || c.inputs.size() < 2 || c.inputs.size() > 3 || !c.image_in[0]) return false;
     const Tensor& data = tensors_.at(c.inputs[0]);
@@ -196,12 +196,34 @@ class LayoutChooser {
     c->out_last = true;
   }
 
+  // Networks of Keras and JAX turn images with their channels last around each convolution. Such a
+  // permutation only says of the same bytes which layout they have. Null: this is none.
+  NodePtr Relabelled(const NodePtr& renewed, const NodePtr& original) {
+    if (!brings_data_ || RoleOf(*renewed) != Role::kTranspose) return nullptr;
+    const NodeEntry& from = renewed->inputs[0];
+    const Tensor &tensor = tensors_.at(from), made = TensorOf(original, 0);
+    if (tensor.shape.ndim() != 4 || tensor.dtype != kFloat32 || tensor.shape.Size() == 0) return nullptr;
+    const std::vector<int> axes = PermutationOf(*renewed, 4);
+    const bool last = LayoutOf(from) == Layout::kChannelsLast;
+    const bool to_rows = last && axes == std::vector<int>{0, 2, 3, 1} && !Neutral(tensor.shape);
+    const bool to_images = !last && axes == std::vector<int>{0, 3, 1, 2} && !Neutral(made.shape) && made.shape[1] >= kLeastChannels / 2;
+    if (!to_rows && !to_images) return nullptr;
+    const NodePtr result = graph_ops::ReshapeTo(from, made.shape, renewed->name).node;
+    result->control_deps = renewed->control_deps;
+    keep_.push_back(result);
+    Describe(result, original);
+    ++changes_;
+    if (to_images) g_->layouts[{result.get(), 0}] = Layout::kChannelsLast;
+    return result;
+  }
+
   NodePtr Choose(const NodePtr& renewed, const NodePtr& original) {
     keep_.push_back(renewed);
     if (renewed->is_variable()) {
       Describe(renewed, original);
       return renewed;
     }
+    if (NodePtr relabelled = Relabelled(renewed, original)) return relabelled;
     const Op& op = *renewed->op();
     Choice c;
     c.inputs = renewed->inputs;
@@ -275,7 +297,7 @@ class LayoutChooser {
   PassGraph* const g_;
   const GraphInfo& info_;  // of the graph as it was
   const bool keeps_weights_, brings_data_;
-  int conversions_ = 0;
+  int changes_ = 0;
   std::map<EntryKey, Tensor> tensors_;          // renewed entries
   std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout
   std::vector<NodePtr> keep_;                   // nodes whose addresses are keys
