@@ -40,7 +40,7 @@ def _graph(random, path):
         cast = field(5, field(1, b"to") + b"\x18\x01\xa0\x01\x02")
         nodes += field(1, field(1, b"s") + field(2, b"f") + field(4, b"Cast") + cast) + field(5, small) + field(12, field(1, b"f"))
     if random.randint(8) == 0:   # operators behind each other on the weight, or on the data
-        links, last = 20000, random.choice([b"w", b"x"])
+        links, last = 10000, random.choice([b"w", b"x"])
         op = random.choice([b"Neg", b"Identity", b"Relu"])
         for i in range(links):
             nodes += field(1, field(1, last) + field(2, b"v%d" % i) + field(4, op))
