@@ -242,19 +242,22 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     Imperative::Record(CompiledGraphAttrs({shared_from_this(), std::move(state)}), inputs, outputs, "cached_op");
   }
 
-  /* Would writing the array change an input that is still to be read? */
+  /* Would writing the array change an input that is still to be read? Two may have one's memory. */
   static bool IsInTheWay(const Plan& plan, const std::vector<NDArray*>& inputs, const NDArray& output, int slot) {
     const auto bytes = [](const NDArray& a) { return static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()); };
-    const size_t begin = output.byte_offset(), end = begin + bytes(output);
+    const auto memory = [](const NDArray& a) { return a.delayed() ? 0 : reinterpret_cast<size_t>(a.chunk()->handle.dptr); };
+    const auto place = [&](const NDArray& a) { return memory(a) + a.byte_offset(); };
+    const size_t begin = place(output), end = begin + bytes(output);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const NDArray& in = *inputs[i];
-      if (in.chunk() != output.chunk()) continue;
-      if (in.is_sparse() || plan.ctx.is_gpu()) return true;
-      const size_t first = in.byte_offset();
+      const bool one = in.chunk() == output.chunk();
+      if (!one && (in.is_sparse() || in.delayed() || output.delayed())) continue;
+      if (one && (in.is_sparse() || plan.ctx.is_gpu())) return true;
+      const size_t first = place(in);
       if (first >= end || first + bytes(in) <= begin) continue;
       const auto& may = plan.shared_slots;
       const bool same = first == begin && std::find(may.begin(), may.end(), std::make_pair(static_cast<int>(i), slot)) != may.end();
-      if (!same) return true;
+      if (!same || plan.ctx.is_gpu()) return true;
     }
     return false;
   }

@@ -279,3 +279,71 @@ print(0 < abs(floats - integers).max() < 0.2)
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout == "True\n", done.stderr
+
+
+LARGE = np.arange(40000, dtype="float32").reshape(200, 200)
+
+
+def passed_on(*more):
+    """Results that are an input's elements in its order, and in another one."""
+    nodes = [node("Identity", ["x"], ["same"]), node("Flatten", ["x"], ["flat"]), node("Transpose", ["x"], ["turned"])]
+    shape = ["n", "n"]
+    return model(nodes, [info("x", F, shape)], [info(name, F, shape) for name in ("same", "flat", "turned", *more)])
+
+
+@pytest.mark.parametrize("more", [(), ("x",)])
+def test_results_do_not_share_the_callers_input(more):
+    session, x = ours.InferenceSession(passed_on(*more)), LARGE.copy()
+    for feed in (x, ours.OrtValue.ortvalue_from_numpy(x)):
+        for call in range(3):
+            x[:] = LARGE + call
+            results = session.run(None, {"x": feed}) if feed is x else [
+                v.numpy() for v in session.run_with_ort_values(None, {"x": feed})]
+            x[:] = -1
+            for result, transposed in zip(results, (False, False, True, False)):
+                want = LARGE + call
+                np.testing.assert_array_equal(result, want.T if transposed else want)
+
+
+def test_an_output_in_the_memory_of_an_input():
+    """Bound by address and as a value: what is still to be read stays."""
+    session, memory = ours.InferenceSession(passed_on()), LARGE.copy()
+    bound = session.io_binding()
+    bound.bind_input("x", "cpu", 0, np.float32, memory.shape, memory.ctypes.data)
+    bound.bind_output("turned", "cpu", 0, np.float32, memory.shape, memory.ctypes.data)
+    session.run_with_iobinding(bound)
+    np.testing.assert_array_equal(memory, LARGE.T)
+    value = ours.OrtValue.ortvalue_from_numpy(memory)
+    bound.bind_ortvalue_input("x", value)
+    bound.bind_ortvalue_output("turned", value)
+    session.run_with_iobinding(bound)
+    np.testing.assert_array_equal(value.numpy(), LARGE)
+    np.testing.assert_array_equal(memory, LARGE)
+
+
+def extra_bytes(run):
+    """What a call takes beside what was there before, in the pool of the CPU."""
+    mx.nd.waitall()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().peak_used_bytes
+    run()
+    return mx.storage.stats().peak_used_bytes - before
+
+
+@pytest.mark.parametrize("way", ["value", "address", "array"])
+def test_inputs_and_outputs_are_not_copied(way):
+    session = ours.InferenceSession(model([node("Neg", ["x"], ["y"])], [info("x", F, ["n"])], [info("y", F, ["n"])]))
+    x, y = np.ones(1 << 20, "float32"), np.zeros(1 << 20, "float32")
+    bound = session.io_binding()
+    if way == "value":
+        bound.bind_ortvalue_input("x", ours.OrtValue.ortvalue_from_numpy(x))
+        bound.bind_ortvalue_output("y", ours.OrtValue.ortvalue_from_numpy(y))
+    else:
+        bound.bind_input("x", "cpu", 0, np.float32, x.shape, x.ctypes.data)
+        bound.bind_output("y", "cpu", 0, np.float32, y.shape, y.ctypes.data)
+    run, most = lambda: session.run_with_iobinding(bound), 1 << 16
+    if way == "array":
+        run, most = lambda: session.run(None, {"x": x}), y.nbytes + (1 << 16)   # the result
+    run()
+    assert extra_bytes(run) < most
+    assert way == "array" or (y == -1).all()

@@ -104,6 +104,26 @@ def to_numpy(value):
     return value.asnumpy()
 
 
+def wait(values):
+    """Waits until arrays, and those in lists, are written."""
+    for value in values:
+        if isinstance(value, list):
+            wait(value)
+        elif isinstance(value, NDArray):
+            value.wait_to_read()
+
+
+def shared(value):
+    """An array of the library with the memory of a contiguous array of NumPy that may be written;
+    anything else as it is."""
+    if not isinstance(value, np.ndarray) or value.ndim == 0 or value.size == 0 or not (value.flags.c_contiguous and value.flags.writeable):
+        return value
+    try:
+        return nd.from_dlpack(value)
+    except (BufferError, TypeError, ValueError, MXNetError):   # strings, and dtypes that DLPack lacks
+        return value
+
+
 class OrtValue:
     """An array on a device, a list of arrays, or an array of strings.
 
@@ -116,7 +136,7 @@ class OrtValue:
     """
 
     def __init__(self, value):
-        self._value = value
+        self._value, self._array = value, None
 
     @staticmethod
     def ortvalue_from_numpy(numpy_obj, device_type="cpu", device_id=0):
@@ -206,13 +226,18 @@ class OrtValue:
             raise InvalidArgument(f"[onnx.runtime] contents of shape {np.shape(np_arr)}; accepted: {tuple(self._value.shape)}")
         self._value[...] = np_arr
 
-    def array(self):
-        """What a model takes."""
-        return self._value
+    def array(self, copies=False):
+        """What a model takes: an array of the library that has the memory of NumPy's, where there
+        can be one; with `copies` what was given."""
+        if self._array is None and not copies:
+            self._array = shared(self._value)
+        return self._value if copies else self._array
 
     def target(self):
-        """The array of the library that a model writes into."""
-        return self._value if isinstance(self._value, NDArray) else nd.from_dlpack(self._value)
+        """The array of the library that a model writes into, which is also what it takes: so
+        caches that are input and output are written in place."""
+        array = self.array()
+        return array if isinstance(array, NDArray) else nd.from_dlpack(self._value)
 
 
 class IOBinding:
@@ -225,8 +250,8 @@ class IOBinding:
         self._session, self._inputs, self._outputs, self._results = session, {}, {}, []
 
     def bind_cpu_input(self, name, arr_on_cpu):
-        """Binds an array of NumPy."""
-        self._bind(name, np.asarray(arr_on_cpu))
+        """Binds an array of NumPy, whose memory each call reads."""
+        self._bind(name, OrtValue(np.asarray(arr_on_cpu)))
 
     def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
         """Binds memory, which the caller keeps as long as the binding is used."""
@@ -234,7 +259,7 @@ class IOBinding:
 
     def bind_ortvalue_input(self, name, ortvalue):
         """Binds a value."""
-        self._bind(name, ortvalue.array())
+        self._bind(name, ortvalue)
 
     def _bind(self, name, value):
         names = [i.name for i in self._session.get_inputs() + self._session.get_overridable_initializers()]
@@ -275,8 +300,6 @@ class IOBinding:
         """Calls ``call(inputs, out)``, which gives results by name, and keeps those asked for."""
         targets = {name: value.target() for name, value in self._outputs.items() if value is not None}
         made = call(self._inputs, targets)
-        for name in targets:
-            targets[name].wait_to_read()
         self._results = [value or OrtValue(made[name]) for name, value in self._outputs.items()]
 
     @property
