@@ -79,6 +79,54 @@ def test_grouped_attention_in_the_callers_cache(case):
     np.testing.assert_array_equal(got[1][0, :, case.get("tokens", (9,))[0]:], first)
 
 
+@pytest.mark.parametrize("size", [40, 64, 96])
+@pytest.mark.parametrize("steps,tokens,window", [(130, (130, 70), -1), (130, (150, 131), -1), (75, (200,), 20), (9, (300, 64), 70),
+                                                 (1, (300, 17), -1), (1, (300,), 33), (5, (90, 5), -1)])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_prompts_and_steps_of_all_widths(size, steps, tokens, window, dtype):
+    """Keys are packed for many queries and read as they lie for few; parts and vectors are not
+    full."""
+    rng, heads, groups, room = np.random.default_rng(1), 6, 2, 310
+    shapes = {"q": (len(tokens), steps, heads * size), "k": (len(tokens), steps, groups * size), "v": (len(tokens), steps, groups * size),
+              "pk": (len(tokens), groups, room, size), "pv": (len(tokens), groups, room, size)}
+    feeds = {name: rng.standard_normal(shape).astype(dtype) for name, shape in shapes.items()}
+    feeds.update(l=np.array(tokens, np.int32) - 1, t=np.array(max(tokens), np.int32))
+    made = node("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "l", "t"], ["y", "y_k", "y_v"], num_heads=heads,
+                kv_num_heads=groups, local_window_size=window, **MICROSOFT)
+    data = _typed(model([made], feeds, {}), dtype)
+    want = _attended(feeds, heads, tokens, window)
+    arrays = _arrays(feeds)
+    y = mx.onnx.load(data).run(arrays, out={"y_k": arrays["pk"], "y_v": arrays["pv"]})["y"].asnumpy()
+    for example, count in enumerate(tokens):
+        seen = slice(0, min(steps, count))
+        np.testing.assert_allclose(y[example, seen], want[example][seen], 2e-3 if dtype == "float16" else 1e-5,
+                                   2e-3 if dtype == "float16" else 1e-5)
+
+
+def _attended(feeds, heads, tokens, window):
+    """What grouped attention to a cache is, in float64."""
+    groups, size = feeds["pk"].shape[1], feeds["pk"].shape[3]
+    steps, results = feeds["q"].shape[1], []
+    for b, count in enumerate(tokens):
+        first = max(0, count - steps)
+        cache = {}
+        for past, more in (("pk", "k"), ("pv", "v")):
+            cache[more] = feeds[past][b].astype("float64")
+            rows = feeds[more][b].reshape(steps, groups, size).transpose(1, 0, 2)[:, :count - first]
+            cache[more][:, first:count] = rows
+        result = np.zeros((steps, heads, size))
+        for s in range(min(steps, count)):
+            begin = max(0, first + s + 1 - window) if window > 0 else 0
+            for h in range(heads):
+                group = h * groups // heads
+                query = feeds["q"][b, s, h * size:(h + 1) * size].astype("float64")
+                scores = cache["k"][group, begin:first + s + 1] @ query / np.sqrt(size)
+                weights = np.exp(scores - scores.max())
+                result[s, h] = weights @ cache["v"][group, begin:first + s + 1] / weights.sum()
+        results.append(result.reshape(steps, -1))
+    return results
+
+
 def _extra_bytes(run):
     """What a call takes beside what was there before, in the pool of the CPU."""
     mx.nd.waitall()

@@ -10,12 +10,13 @@
 #include "base/half.h"
 #include "base/ran.h"
 #include "mxnet/op.h"
+#include "operator/nn/attention/attention_rows.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
-#include "operator/shared/gemm.h"
 #include "operator/shared/on_host.h"
+#include "operator/shared/panel_gemm.h"
 
 namespace mxnet {
 namespace nn {
@@ -192,6 +193,16 @@ bool AttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
 
 constexpr int64_t kScores = 128 << 10;  // elements of a block of scores
 constexpr int64_t kWidenedRows = 128;   // of a cache of fewer bits, at a time
+constexpr int64_t kPart = 64;           // keys that are packed together
+constexpr int64_t kManySteps = 8;       // from here on keys and values are packed
+constexpr int64_t kPackedBlock = 48;    // queries at a time: no more, for those before most keys see few
+static_assert(kWidenedRows % kPart == 0 && kPart % kPackColumns == 0, "parts are whole");
+
+/* What a thread needs to attend. */
+struct CachedRoom {
+  std::vector<float> scores, wide, keys, values;
+  int64_t packed = -1;  // group of an example whose keys and values are packed
+};
 constexpr int64_t kMostStart = int64_t{1} << 40;
 
 class CachedHeads {
@@ -206,7 +217,9 @@ class CachedHeads {
         steps_(args.in[0].shape[1]),
         shared_(p_.heads / p_.groups),
         together_(steps_ == 1 ? shared_ : 1),
-        block_(std::max<int64_t>(1, std::min(steps_, kScores / std::max<int64_t>(1, keys_.lies.length)))),
+        packs_(steps_ >= kManySteps && !p_.with_sources),
+        block_(std::max<int64_t>(
+            1, std::min(packs_ ? std::min(steps_, kPackedBlock) : steps_, kScores / std::max<int64_t>(1, keys_.lies.length)))),
         blocks_((steps_ + block_ - 1) / block_),
         starts_(AsInt64(args, args.in[3])),
         lengths_(AsInt64(args, args.in[4])) {
@@ -230,31 +243,38 @@ class CachedHeads {
   int64_t Items() const { return batch_ * p_.heads / together_ * blocks_; }
   int64_t Work() const { return block_ * together_ * keys_.lies.length * (keys_.lies.size + values_.lies.size); }
 
-  void Run(int64_t item, std::vector<float>* memory) const {
+  void Run(int64_t item, CachedRoom* room) const {
     const int64_t at = item / blocks_, first = item % blocks_ * block_, n = std::min(block_, steps_ - first);
     const int64_t each = p_.heads / together_, b = at / each, head = at % each * together_;
     const int64_t rows = together_ > 1 ? together_ : n, size = keys_.lies.size, value_size = values_.lies.size;
     float* y = y_ + ((b * steps_ + first) * p_.heads + head) * value_size;
     const int64_t y_row = together_ > 1 ? value_size : p_.heads * value_size;
-    int64_t begin = keys_.lies.length, end = 0;
-    for (int64_t s = first; s < first + n; ++s) begin = std::min(begin, From(b, s)), end = std::max(end, To(b, s));
+    const auto [begin, end] = Seen(b, first, n);
     if (begin >= end) {
       for (int64_t i = 0; i < rows; ++i) std::fill_n(y + i * y_row, value_size, 0.f);
       return;
     }
-    const int64_t columns = end - begin, line = columns + (sink_ ? 1 : 0);
-    memory->resize(
-        static_cast<size_t>(rows * line + (keys_.blob.dtype == kFloat32 && !sources_ ? 0 : kWidenedRows * std::max(size, value_size))));
-    float *const scores = memory->data() + (sink_ ? 1 : 0), *const wide = memory->data() + rows * line;
-    const float* q = q_ + ((b * steps_ + first) * p_.heads + head) * size;
-    const int64_t q_row = together_ > 1 ? size : p_.heads * size, group = head / shared_;
-    Pieces(keys_, b, group, begin, end, wide, [&](int64_t from, int64_t count, const float* keys, int64_t row) {
-      Gemm(false, true, rows, count, size, static_cast<float>(p_.scale), q, q_row, keys, row, 0.f, scores + from, line);
-    });
+    const FloatRows query{q_ + ((b * steps_ + first) * p_.heads + head) * size, together_ > 1 ? size : p_.heads * size};
+    const int64_t group = head / shared_;
+    const auto [from, to] = packs_ ? Pack(b, group, room) : std::make_pair(begin, end);
+    const int64_t skipped = packs_ ? (begin - from) / kPart * kPart : 0, left = from + skipped;
+    const int64_t columns = packs_ ? std::min(RoundUp(end - left, kPart), to - left) : end - left, line = columns + (sink_ ? 1 : 0);
+    room->scores.resize(static_cast<size_t>(rows * line));
+    float* const scores = room->scores.data() + (sink_ ? 1 : 0);
+    if (packs_)
+      MXNET_CPU_CALL(PackedGemm)(rows, columns, size, query.data, query.row, room->keys.data() + skipped * size, scores, line, false);
+    else
+      Pieces(keys_, b, group, begin, end, room, [&](int64_t done, int64_t count, const FloatRows& keys) {
+        MXNET_CPU_CALL(KeyProducts)(rows, count, size, static_cast<float>(p_.scale), query, keys, scores + done, line);
+      });
     for (int64_t i = 0; i < rows; ++i)
-      Softmax(b, head + (together_ > 1 ? i : 0), together_ > 1 ? first : first + i, begin, columns, scores + i * line);
-    Pieces(values_, b, group, begin, end, wide, [&](int64_t from, int64_t count, const float* values, int64_t row) {
-      Gemm(false, false, rows, value_size, count, 1.f, scores + from, line, values, row, from ? 1.f : 0.f, y, y_row);
+      Softmax(b, head + (together_ > 1 ? i : 0), together_ > 1 ? first : first + i, left, columns, scores + i * line);
+    for (int64_t done = 0; packs_ && done < columns; done += kPart) MXNET_CPU_CALL(PackedGemm)
+    (rows, value_size, std::min(kPart, columns - done), scores + done, line,
+     room->values.data() + (skipped + done) * PackedColumns(value_size), y, y_row, done > 0);
+    if (packs_) return;
+    Pieces(values_, b, group, begin, end, room, [&](int64_t done, int64_t count, const FloatRows& values) {
+      MXNET_CPU_CALL(ValueSums)(rows, count, value_size, {scores + done, line}, values, done > 0, y, y_row);
     });
   }
 
@@ -269,10 +289,45 @@ class CachedHeads {
   }
   int64_t From(int64_t b, int64_t s) const { return p_.window > 0 ? std::max<int64_t>(0, starts_[b] + s + 1 - p_.window) : 0; }
 
+  /* Keys that one of n queries from `first` on sees, which are [first, second). */
+  std::pair<int64_t, int64_t> Seen(int64_t b, int64_t first, int64_t n) const {
+    std::pair<int64_t, int64_t> seen(keys_.lies.length, 0);
+    for (int64_t s = first; s < first + n; ++s) seen = {std::min(seen.first, From(b, s)), std::max(seen.second, To(b, s))};
+    return seen;
+  }
+
+  /* Packs what queries of a group see, in parts of kPart keys, which are scaled. Gives where these
+   * are. */
+  std::pair<int64_t, int64_t> Pack(int64_t b, int64_t group, CachedRoom* room) const {
+    const auto seen = Seen(b, 0, steps_);
+    const int64_t begin = seen.first, end = seen.second;
+    if (room->packed == b * p_.groups + group) return seen;
+    room->packed = b * p_.groups + group;
+    const int64_t size = keys_.lies.size, value_size = values_.lies.size, value_columns = PackedColumns(value_size);
+    room->keys.resize(static_cast<size_t>(PackedSize(end - begin, size)));
+    room->values.resize(static_cast<size_t>((end - begin) * value_columns));
+    const float scale = static_cast<float>(p_.scale);
+    Pieces(keys_, b, group, begin, end, room, [&](int64_t from, int64_t count, const FloatRows& keys) {
+      float* const to = room->keys.data() + from * size;
+      MXNET_CPU_CALL(PackColumns)(true, count, size, keys.data, keys.row, to);
+#pragma omp simd
+      for (int64_t i = 0; i < PackedSize(count, size); ++i) to[i] *= scale;
+    });
+    Pieces(values_, b, group, begin, end, room, [&](int64_t from, int64_t count, const FloatRows& values) {
+      for (int64_t done = 0; done < count; done += kPart) {
+        float* const to = room->values.data() + (from + done) * value_columns;
+        MXNET_CPU_CALL(PackColumns)(false, value_size, std::min(kPart, count - done), values.data + done * values.row, values.row, to);
+      }
+    });
+    return seen;
+  }
+
   /* Keys or values [begin, end) of a group in float32, from `begin` on. */
   template <typename F>
-  void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, float* wide, F&& f) const {
+  void Pieces(const Part& cache, int64_t example, int64_t group, int64_t begin, int64_t end, CachedRoom* room, F&& f) const {
     const CacheLies& lies = cache.lies;
+    if (cache.blob.dtype != kFloat32 || sources_) room->wide.resize(static_cast<size_t>(kWidenedRows * lies.size));
+    float* const wide = room->wide.data();
     if (sources_) {
       for (int64_t from = begin; from < end; from += kWidenedRows) {
         const int64_t count = std::min(kWidenedRows, end - from);
@@ -280,17 +335,17 @@ class CachedHeads {
           const int64_t source = sources_[example * lies.length + from + i];
           Widen(cache.blob, source * lies.example + group * lies.group + (from + i) * lies.row, wide + i * lies.size, lies.bytes);
         }
-        f(from - begin, count, wide, lies.size);
+        f(from - begin, count, FloatRows{wide, lies.size});
       }
       return;
     }
     const int64_t at = example * lies.example + group * lies.group + begin * lies.row;
-    if (cache.blob.dtype == kFloat32) return f(int64_t{0}, end - begin, cache.blob.data<const float>() + at, lies.row);
+    if (cache.blob.dtype == kFloat32) return f(int64_t{0}, end - begin, FloatRows{cache.blob.data<const float>() + at, lies.row});
     for (int64_t from = 0; from < end - begin; from += kWidenedRows) {
       const int64_t count = std::min(kWidenedRows, end - begin - from), first = at + from * lies.row;
       if (!lies.flat) Widen(cache.blob, first, wide, count * lies.bytes);
       for (int64_t i = 0; lies.flat && i < count; ++i) Widen(cache.blob, first + i * lies.row, wide + i * lies.size, lies.bytes);
-      f(from, count, wide, lies.size);
+      f(from, count, FloatRows{wide, lies.size});
     }
   }
   /* `count` elements from `at` on. */
@@ -353,7 +408,8 @@ class CachedHeads {
   const Part keys_, values_;
   const int64_t batch_, steps_;
   const int64_t shared_, together_;  // heads of a group; those that are rows of one product, where there is one step
-  const int64_t block_, blocks_;     // queries at a time
+  const bool packs_;
+  const int64_t block_, blocks_;  // queries at a time
   const int64_t *const starts_, *const lengths_;
   const TBlob* mask_ = nullptr;
   const float* sink_ = nullptr;
@@ -371,8 +427,9 @@ void Attention(KernelArgs& args) {
   const CachedHeads heads(args);
   const int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, heads.Work()));
   ParallelFor(heads.Items(), grain, [&](int64_t begin, int64_t end) {
-    static thread_local std::vector<float> memory;
-    for (int64_t item = begin; item < end; ++item) heads.Run(item, &memory);
+    static thread_local CachedRoom room;
+    room.packed = -1;
+    for (int64_t item = begin; item < end; ++item) heads.Run(item, &room);
   });
 }
 
