@@ -190,12 +190,32 @@ int ValueOf(PyObject* given, Borrowed* borrowed, OnnxValueHandle* out) {
   return borrowed && IsTheirs(given) ? ValueOfBuffer(given, borrowed, out) : 0;
 }
 
-/* onnx_run(handle, names, values, theirs): the C function's status, a list of results, or None
- * where a value is something else. `theirs`: 0, NumPy's arrays are something else; else they are
- * read, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). */
+/* The arrays that outputs are written to, by name. */
+struct Given {
+  explicit Given(PyObject* dictionary) {
+    PyObject *name = nullptr, *array = nullptr;
+    for (Py_ssize_t at = 0; dictionary && PyDict_Next(dictionary, &at, &name, &array);) {
+      const bool known = PyUnicode_CheckExact(name) && PyObject_TypeCheck(array, array_type) && Peek(array);
+      if (!known) return;
+      names.push_back(PyUnicode_AsUTF8(name));
+      if (!names.back()) throw PythonError();
+      arrays.push_back(Get(array));
+    }
+    all = true;
+  }
+  bool all = false;  // are what they should be
+  std::vector<const char*> names;
+  std::vector<NDArrayHandle> arrays;
+};
+
+/* onnx_run(handle, names, values, theirs, given): the C function's status, a list of results, or
+ * None where a value is something else. `theirs`: 0, NumPy's arrays are something else; else they
+ * are read, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). `given`: a
+ * dictionary of arrays of ours that outputs are written to. */
 PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 4 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]))
-    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs): two tuples of one length");
+  if (nargs != 5 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]) ||
+      !PyDict_Check(args[4]))
+    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs, given): two tuples of one length, a dictionary");
   try {
     const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
     void* model = PyLong_AsVoidPtr(args[0]);
@@ -224,11 +244,15 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     }
     if (n == 0) Py_RETURN_NONE;
     if (!any && theirs == 2) type = numpy_type;
+    const Given given(args[4]);
+    if (!given.all) Py_RETURN_NONE;
     int count = 0, status = 0;
     OnnxValueHandle* out = nullptr;
     {
       GilRelease unlocked(true, true);
-      status = MXOnnxModelRun(model, static_cast<int>(n), names.data(), handles.data(), &count, &out);
+      status =
+          MXOnnxModelRunInto(model, static_cast<int>(n), names.data(), handles.data(), static_cast<int>(given.names.size()),
+                             const_cast<const char**>(given.names.data()), const_cast<NDArrayHandle*>(given.arrays.data()), &count, &out);
       borrowed.Finish();
     }
     if (status != 0) return PyLong_FromLong(status);
@@ -246,8 +270,8 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 PyMethodDef functions[] = {
     {"onnx_run", FastCall(OnnxRun), METH_FASTCALL,
-     "onnx_run(handle, names, values, theirs): a list of results; the C function's status where it failed; None where a value is "
-     "something else."},
+     "onnx_run(handle, names, values, theirs, given): a list of results; the C function's status where it failed; None where a value "
+     "is something else."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

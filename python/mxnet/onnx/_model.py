@@ -257,13 +257,13 @@ class Model(NotCopied):
             named[name] = value
         return named
 
-    def _of_arrays(self, names, values):
+    def _of_arrays(self, names, values, out):
         """The results for tuples of names and arrays; None where a value is something else."""
         numpy = _is_np_array()
-        results = onnx_run(self.handle.value, names, values, 1 + numpy if self._copies else 0)
+        results = onnx_run(self.handle.value, names, values, 1 + numpy if self._copies else 0, out)
         if results is None:
             values = _as_arrays(values, self.ctx)
-            results = None if values is None else onnx_run(self.handle.value, names, values, 0)
+            results = None if values is None else onnx_run(self.handle.value, names, values, 0, out)
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
         for i, result in enumerate(results or ()):
@@ -276,7 +276,7 @@ class Model(NotCopied):
         return results
 
     def __call__(self, *args, **kwargs):
-        values = self._of_arrays(self._names, args) if not kwargs and len(args) == len(self._names) else None
+        values = self._of_arrays(self._names, args, {}) if not kwargs and len(args) == len(self._names) else None
         if values is None:
             values = list(self.run(self._named(args, kwargs)).values())
         return values[0] if len(values) == 1 else values
@@ -311,9 +311,9 @@ class Model(NotCopied):
                             "mx.onnx.runtime has its interface")
         if self._maps:
             inputs = self._rows(inputs)
-        results = self._of_arrays(tuple(inputs), tuple(inputs.values())) if not out else None
+        results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out or {}))
         if results is not None:
-            return dict(zip(self._output_names, results))
+            return {**dict(zip(self._output_names, results)), **(out or {})}
         from .. import util
         about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
