@@ -206,7 +206,7 @@ void ConvertRotary(Call& c) {
   const Value apart = flat ? c.Reshape(x, Shape{x.shape()[0], x.shape()[1], heads, x.shape()[2] / heads}) : c.Transpose(x, {0, 2, 1, 3});
   if (turned == 0) turned = apart.shape()[3];
   const auto angles = [&](int i) {
-    const Value rows = c.has(3) ? Take(c, c.in(i), c.in(3), 0) : c.in(i);
+    const Value rows = c.has(3) ? TakeRows(c, c.in(i), c.in(3)) : c.in(i);
     Sizes shape = DimsOf(rows.shape());
     if (shape.size() < 2 || shape.back() != turned / 2)
       c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for rotary dimension " + Text(turned));

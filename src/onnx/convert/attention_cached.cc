@@ -224,7 +224,7 @@ Value TurnedRows(const Call& c, const Value& x, int64_t heads, int weight, const
   Value y = NormOfHeads(c, c.Reshape(x, Shape{s[0], s[1], heads, s[2] / heads}), weight, epsilon);
   if (places.kind != Value::kNone) {
     const int64_t half = c.in(kCos).shape()[1];
-    const auto angles = [&](int i) { return c.Reshape(Take(c, c.in(i), places, 0), Shape{s[0], s[1], 1, half}); };
+    const auto angles = [&](int i) { return c.Reshape(TakeRows(c, c.in(i), places), Shape{s[0], s[1], 1, half}); };
     y = Rotate(c, y, angles(kCos), angles(kSin), 2 * half, c.Attr("rotary_interleaved", int64_t{0}) != 0);
   }
   return c.Reshape(y, s);
@@ -249,7 +249,12 @@ GroupSizes SizesOf(const Call& c, bool packed) {
 /* Tokens that a present has room for. */
 int64_t Room(const Call& c, int64_t past, int64_t steps) {
   if (past >= steps && past > 0 && c.AtMost(kTotal, past)) return past;
-  return c.in(kTotal).known() ? std::max({past, steps, c.Int(kTotal)}) : past + steps;
+  if (!c.in(kTotal).known()) return past + steps;
+  const int64_t total = c.Int(kTotal);
+  if (total > past + steps)
+    c.Refuse("total_sequence_length is " + Text(total) + ", with room for " + Text(past) + " tokens in the past keys and " + Text(steps) +
+             " new ones; accepted: up to " + Text(past + steps));
+  return std::max({past, steps, total});
 }
 
 /* Where queries are, and how many tokens there are. */
@@ -261,11 +266,13 @@ void PutPlaces(const Call& c, const GroupSizes& g, CachedAttention* a) {
 }
 
 /* Turned queries, keys and values, rows (batch, steps, heads x size); places none: not turned. */
-std::vector<Value> GroupRows(const Call& c, const GroupSizes& g, bool packed, const Value& starts) {
+std::vector<Value> GroupRows(const Call& c, const GroupSizes& g, bool packed, const CachedAttention& a) {
   Value places;
   if (c.Attr("do_rotary", int64_t{0}) != 0)
     places = c.has(kPositions) ? c.Reshape(c.Cast(c.in(kPositions), kInt64), Shape{g.batch, g.steps})
-                               : Add(c, c.Reshape(starts, Shape{g.batch, 1}), c.Reshape(CountUp(c, g.steps), Shape{1, g.steps}));
+                               : Add(c, c.Reshape(a.starts, Shape{g.batch, 1}), c.Reshape(CountUp(c, g.steps), Shape{1, g.steps}));
+  if (places.kind != Value::kNone && c.has(kQueryLengths))  // rows that do not count are behind the last token
+    places = Binary(c, "minimum", places, c.Reshape(AddNumber(c, a.lengths, -1), Shape{g.batch, 1}));
   const auto rows = [&](int i, int64_t from, int64_t size) { return packed ? SliceAxis(c, c.in(kQuery), 2, from, from + size) : c.in(i); };
   const int64_t keys = g.heads * g.size, values = keys + g.groups * g.size;
   return {TurnedRows(c, rows(kQuery, 0, keys), g.heads, kQueryNorm, "q_norm_epsilon", places),
@@ -298,7 +305,7 @@ void ConvertGroupQueryAttention(Call& c) {
   const int64_t past = rows.past_key.shape()[2], room = windowed ? past : Room(c, past, g.steps);
   if (scores != 0 && c.wants(3)) c.Int(kTotal);
   PutPlaces(c, g, &a);
-  const std::vector<Value> made = GroupRows(c, g, packed, a.starts);
+  const std::vector<Value> made = GroupRows(c, g, packed, a);
   a.query = Scaled(c, made[0], key_form, g);
   rows.key = RowsFor(c, made[1], key_form, rows.past_key.dtype(), g.groups);
   rows.value = RowsFor(c, made[2], value_form, rows.past_value.dtype(), g.groups);

@@ -191,7 +191,7 @@ void ConvertMicrosoftRotary(Call& c) {  // input, position_ids, cos_cache, sin_c
     Value places = c.in(1);
     if (places.size() == 1)  // where the first element is
       places = Add(c, c.Reshape(CountUp(c, length), Shape{1, length}), c.Reshape(c.Cast(places, kInt64), Shape(0)));
-    return c.Reshape(Take(c, c.in(table), places, 0), Shape{places.shape()[0], length, 1, c.in(table).shape()[1]});
+    return c.Reshape(TakeRows(c, c.in(table), places), Shape{places.shape()[0], length, 1, c.in(table).shape()[1]});
   });
 }
 
@@ -217,7 +217,7 @@ void ConvertSectionedRotary(Call& c) {
       std::vector<double> mask;
       for (int64_t i = 0; i < half; ++i) mask.push_back(source(i) == part ? 1 : 0);
       const Value places = c.Reshape(SliceAxis(c, c.in(1), 0, part, part + 1), Shape{c.in(1).shape()[1], length});
-      const Value rows = Mul(c, Take(c, c.in(table), places, 0), FloatsLike(c, mask, {half}, c.in(table).dtype()));
+      const Value rows = Mul(c, TakeRows(c, c.in(table), places), FloatsLike(c, mask, {half}, c.in(table).dtype()));
       sum = part == 0 ? rows : Add(c, sum, rows);
     }
     return c.Reshape(sum, Shape{c.in(1).shape()[1], length, 1, half});

@@ -134,7 +134,7 @@ void ConvertEmbedNorm(Call& c) {
   const bool lengths = c.Attr("mask_index_type", int64_t{c.has(7) ? 1 : 0}) == 1;
   const Value position = c.has(8) ? c.in(8) : CountUp(c, c.in(0).shape()[1]);
   EmbedNorm(
-      c, position, [&](int i, const Value& ids) { return Take(c, c.in(i), ids, 0); }, [&](int i) { return c.in(i); }, lengths);
+      c, position, [&](int i, const Value& ids) { return TakeRows(c, c.in(i), ids); }, [&](int i) { return c.in(i); }, lengths);
 }
 
 /* Behind the mask there are scales and zero points of the tables, gamma and beta. */
@@ -144,7 +144,7 @@ void ConvertQuantizedEmbedNorm(Call& c) {
     return Dequantized(c, numbers, one(i + 6), one(i + 11));
   };
   EmbedNorm(
-      c, CountUp(c, c.in(0).shape()[1]), [&](int i, const Value& ids) { return stands_for(i, Take(c, c.in(i), ids, 0)); },
+      c, CountUp(c, c.in(0).shape()[1]), [&](int i, const Value& ids) { return stands_for(i, TakeRows(c, c.in(i), ids)); },
       [&](int i) { return stands_for(i, c.in(i)); }, true);
 }
 

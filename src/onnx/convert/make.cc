@@ -94,6 +94,10 @@ Value Take(const Call& c, const Value& x, const Value& indices, int axis) {
   return c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "clip"}});
 }
 
+Value TakeRows(const Call& c, const Value& x, const Value& indices) {
+  return c.Op("take", {x, indices}, {{"axis", "0"}, {"mode", "raise"}});
+}
+
 Value ChannelsFirst(const Call& c, const Value& x) {
   Sizes order = {0, x.ndim() - 1};
   for (int i = 1; i + 1 < x.ndim(); ++i) order.push_back(i);

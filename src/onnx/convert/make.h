@@ -49,6 +49,8 @@ std::vector<Value> Split(const Call& c, const Value& x, int axis, int64_t parts)
 Value Pad(const Call& c, const Value& x, const Sizes& before, const Sizes& after, double value);
 /* Rows of an axis; indices in range. */
 Value Take(const Call& c, const Value& x, const Value& indices, int axis);
+/* Of a table: an index that it lacks is an error. */
+Value TakeRows(const Call& c, const Value& x, const Value& indices);
 /* An image whose channels are last, with them behind the batch; the other way round. */
 Value ChannelsFirst(const Call& c, const Value& x);
 Value ChannelsLast(const Call& c, const Value& x);

@@ -261,3 +261,48 @@ def test_keys_outside_of_a_cache_are_an_error(start, length, accepted):
 
 def _places(*numbers):
     return [mx.nd.array(np.array([n]), dtype="int64") for n in numbers]
+
+
+@pytest.mark.parametrize("case,change,message", [
+    ({"room": 64, "tokens": (40,)}, {}, "take. index 39.*accepted: 0 to 31"),                  # of angles
+    ({"extra": ("places",)}, {"places": [[32]]}, "take. index 32.*accepted: 0 to 31"),
+    ({"extra": ("places",)}, {"places": [[-1]]}, "take. index -1"),
+    ({"rotary": False}, {"l": [30]}, "_cache_append. rows from 30 to 31.*0 to 24")])
+def test_places_that_are_not_there(case, change, message):
+    data, feeds = _group(**case)
+    feeds.update({name: np.array(value, feeds[name].dtype) for name, value in change.items()})
+    arrays = _arrays(feeds)
+    with pytest.raises(mx.MXNetError, match=message):
+        mx.onnx.load(data).run(arrays, out={"y_k": arrays["pk"], "y_v": arrays["pv"]})["y"].asnumpy()
+
+
+@pytest.mark.parametrize("room,total", [(24, 40), (0, 2)])
+def test_tokens_that_no_cache_has(room, total):
+    """More in all than there were and are new: known before the call where it is a size of a
+    mask."""
+    data, feeds = _group(room=room, tokens=(1,))
+    made = onnx.load_from_string(data)
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.array(total, np.int32), "t"))
+    feeds.pop("t")
+    net = mx.onnx.load(made.SerializeToString())
+    with pytest.raises(mx.MXNetError, match=f"GroupQueryAttention.*total_sequence_length is {total}.*up to {room + 1}"):
+        net.run(feeds)
+
+
+@pytest.mark.parametrize("domain", ["com.microsoft", ""])
+def test_angles_that_are_not_there(domain):
+    feeds = {"x": np.ones((1, 2, 3, 8), "float32"), "places": np.array([[0, 1, 5]]), "cos": np.ones((5, 4), "float32"),
+             "sin": np.ones((5, 4), "float32")}
+    inputs, more = (["x", "places", "cos", "sin"], MICROSOFT) if domain else (["x", "cos", "sin", "places"], {})
+    net = mx.onnx.load(model([node("RotaryEmbedding", inputs, ["y"], **more)], feeds, {}, opset=23))
+    with pytest.raises(mx.MXNetError, match="index 5 at position 2 is out of range; accepted: 0 to 4"):
+        net(**feeds).asnumpy()
+
+
+def test_rows_that_do_not_count_have_no_angles():
+    """They are behind the last token, and there the table may end."""
+    data, feeds = _group(steps=6, tokens=(32, 30), room=40, extra=("rows",))
+    feeds["rows"] = np.array([2, 6], np.int32)
+    arrays = _arrays(feeds)
+    y = mx.onnx.load(data).run(arrays, out={"y_k": arrays["pk"], "y_v": arrays["pv"]})["y"].asnumpy()
+    assert np.isfinite(y[0, :2]).all() and np.isfinite(y[1]).all()
