@@ -70,6 +70,10 @@ def test_attention_of_packed_weights():
     check(made, {"x": X}, {**weights, "m": mask}, rtol=1e-3)
     made = node("Attention", ["x", "w", "b"], ["y"], num_heads=2, unidirectional=1, **MICROSOFT)
     check(made, {"x": X}, weights, rtol=1e-3)
+    # what onnxruntime-genai's model builder writes for Whisper
+    made = node("Attention", ["x", "w", "b"], ["y"], num_heads=2, do_rotary=0, rotary_embedding_dim=0, past_present_share_buffer=0,
+                mask_filter_value=-10000.0, scale=0.3, unidirectional=0, **MICROSOFT)
+    check(made, {"x": X}, weights, rtol=1e-3)
 
 
 def test_attention_of_three_inputs():
