@@ -105,7 +105,7 @@ void AttendPacked(Call& c, const Value& all, const Sizes& sizes, int64_t heads, 
   AttentionOptions options;
   options.scale = c.Attr("scale", 0.0f);
   if (c.Attr("do_rotary", int64_t{0}) != 0) c.Refuse("attribute do_rotary is not 0; accepted is 0");
-  c.Ignore("rotary_embedding_dim");  // of do_rotary
+  c.Ignore("rotary_embedding_dim");                          // of do_rotary
   if (c.Attr("past_present_share_buffer", int64_t{0}) != 0)  // past would have rows that are none
     c.Refuse("attribute past_present_share_buffer is not 0; accepted is 0, and buffers of MultiHeadAttention");
   const auto part = [&](int64_t from, int64_t size) { return SplitHeads(c, SliceAxis(c, all, 2, from, from + size), heads); };

@@ -134,3 +134,21 @@ def test_small_weights_fill_no_huge_page(tmp_path):
     _save(path, [helper.make_node("Gemm", ["x", "w"], ["y"], transB=1)], {"w": np.ones((256, 256), "float32")}, ["n", 256], "y")
     more, = figures(path, HUGE)
     assert more < 2048
+
+
+TWICE = r"""
+model = mx.onnx.load(sys.argv[1])
+for rows in (32, 1, 2):
+    next(iter(model.run({"x": np.ones((rows, 512), "float32")}).values())).asnumpy()
+    print(resident("RssAnon"))
+"""
+
+
+@pytest.mark.parametrize("turned", (False, True))
+def test_a_large_layer_has_one_form_for_prompts_and_steps(turned, tmp_path):
+    """The last layer of a language model is not read as it lies beside its packed form."""
+    path, w = str(tmp_path / "m.onnx"), np.ones((512, 40000), "float32")
+    _save(path, [helper.make_node("Gemm", ["x", "w"], ["y"], transB=int(turned))], {"w": w.reshape(40000, 512) if turned else w},
+          ["n", 512], "y")
+    prompt, step, more = figures(path, TWICE)
+    assert max(step, more) < prompt + w.nbytes / 2**20 / 3

@@ -266,6 +266,12 @@ bool WeightsStay(const KernelArgs& args, int weight_input) {
   return !state->changed;
 }
 
+bool KeptWithoutSource(const KernelArgs& args, const void* source) {
+  auto* state = dynamic_cast<KeptState*>(args.state->get());
+  if (state && state->block) return true;
+  return args.plan_weights && (args.plan_weights->Parts(source) || TransposedPartsOf(args.plan_weights, source));
+}
+
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
                          const std::function<void(float*)>& fill, std::initializer_list<int> beside,
                          const std::function<WeightParts()>& parts, const std::function<WeightParts()>& transposed_parts) {

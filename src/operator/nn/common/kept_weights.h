@@ -24,6 +24,10 @@ bool KeepsWeights(const KernelArgs& args, int weight_input);
  * saves. Not asked again, so that equal calls give equal numbers. */
 bool WeightsStay(const KernelArgs& args, int weight_input);
 
+/* Are derived weights of this node there, or can they be made while the original is not in memory
+ * as a whole? REQUIRES: KeepsWeights. */
+bool KeptWithoutSource(const KernelArgs& args, const void* source);
+
 /* In a form: what is made depends on the contents, their shape and the form alone, whichever
  * operator reads them. */
 constexpr uint64_t kOfContentsAlone = uint64_t{1} << 62;

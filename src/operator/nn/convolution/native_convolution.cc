@@ -119,7 +119,8 @@ bool PacksDense(const KernelArgs& args, const DenseCall& call) {
   constexpr int64_t kLarge = 64 << 20;  // bytes
   if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
   const bool large = call.n * call.k * static_cast<int64_t>(DTypeSize(call.dtype)) > kLarge;
-  return !IsSmallMGemm(call.m, call.n, call.k) || (!large && WeightsStay(args, call.weight_input));
+  return !IsSmallMGemm(call.m, call.n, call.k) ||
+         (WeightsStay(args, call.weight_input) && (!large || (call.dtype == kFloat32 && KeptWithoutSource(args, call.weight))));
 }
 
 bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {

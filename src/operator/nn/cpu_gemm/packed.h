@@ -67,7 +67,8 @@ bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* adden
 bool NativeDense(KernelArgs& args, const DenseCall& call, const void* addend);
 
 /* Are a dense layer's weights packed once? Not where they are not kept, nor for few rows where they
- * change, or are so large that they would lie there twice while they are packed. */
+ * change, or are so large that they would lie there twice while they are packed, and not by
+ * parts. */
 bool PacksDense(const KernelArgs& args, const DenseCall& call);
 
 /* The method for a convolution, of those that its pass has. `kept`: weights are packed or
