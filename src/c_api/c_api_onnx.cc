@@ -253,6 +253,7 @@ int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** name
   std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env), into);
   std::vector<const Chunk*> borrowed;
   for (int i = 0; i < num_inputs; ++i) AddBorrowed(*AsValue(inputs[i]), &borrowed);
+  for (const auto& kv : into) borrowed.erase(std::remove(borrowed.begin(), borrowed.end(), kv.second.chunk()), borrowed.end());
   for (onnx::Value& v : results) OwnMemory(borrowed, &v);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();

@@ -13,19 +13,22 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-constexpr size_t kRecentCalls = 4;         // a shape among so many, or a quarter of the plans that are kept, gets a plan
-constexpr size_t kMostOfQuick = 16384;     // nodes of a graph that may run node by node,
-constexpr size_t kMostOfCut = 8;           // of a model whose stages are plans, and nodes that run on arrays anyway,
-constexpr size_t kMostPreparing = 256;     // and of one whose kernels prepare for each shape (PreparesForShape)
-constexpr double kNsOfPlan = 300000;       // about what a new plan costs,
-constexpr double kNsOfPlanNode = 8000;     // and each node of it,
-constexpr double kNsOfRoundNode = 4000;    // less where plans of a body may serve many rounds
-constexpr int kMostTimed = 6;              // runs of a plan, behind the first
-constexpr int kBeforeRehearsal = 5;        // calls with the same shapes: they tell how long a plan runs
-constexpr double kSmaller = 8;             // times: what comes may be that much smaller than what stayed
-constexpr double kNsOfRehearsed = 800000;  // the longest: what longer ones leave in memory is more than what they save
-constexpr double kUnplanned = 0.3;         // how much longer nodes one by one run than a plan, by itself, until they have told,
-constexpr double kUnprepared = 1;          // and where kernels prepare for each shape
+constexpr size_t kRecentCalls = 4;          // a shape among so many, or a quarter of the plans that are kept, gets a plan
+constexpr size_t kMostOfQuick = 16384;      // nodes of a graph that may run node by node,
+constexpr size_t kMostOfCut = 8;            // of a model whose stages are plans, and nodes that run on arrays anyway,
+constexpr size_t kMostPreparing = 256;      // and of one whose kernels prepare for each shape (PreparesForShape)
+constexpr double kNsOfPlan = 300000;        // about what a new plan costs,
+constexpr double kNsOfPlanNode = 8000;      // and each node of it,
+constexpr double kNsOfRoundNode = 4000;     // less where plans of a body may serve many rounds
+constexpr int kMostTimed = 6;               // runs of a plan, behind the first
+constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they tell how long a plan runs
+constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
+constexpr double kNsOfRehearsed = 800000;   // the longest: what longer ones leave in memory is more than what they save
+constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that a run may read from the file, to keep forms of its own,
+constexpr size_t kPartGivenBack = 16;       // or this part of all
+constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
+constexpr double kUnprepared = 1;           // and where kernels prepare for each shape
+constexpr int kTellAgain = 8;               // calls
 
 /* A thread of the engine that ran something once has a team of threads from then on, and threads of
  * two teams sleep between loops (borrowed_team.h). Where one call after another runs on its caller,
@@ -128,9 +131,12 @@ Runner::Way Runner::WayFor(const std::string& types, const Env& env) {
   return {OnceFor(env), nullptr};
 }
 
-/* Null: a plan is to be made. */
+/* Null: a plan is to be made. Times say so where others computed on these cores, too, while calls
+ * ran node by node; so one in some calls tells again. */
 std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
-  if (!IsQuick(ElementsOf(env))) return nullptr;
+  const double elements = ElementsOf(env);
+  const bool tells_again = once_ && times_.Once(elements) < CallTimes::kUnknown && ++known_once_ % kTellAgain == 0;
+  if (!IsQuick(elements) && !tells_again) return nullptr;
   const std::shared_ptr<const NodeByNode> once = Once(met_once_);
   met_once_ = true;
   return once;
@@ -176,7 +182,7 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
   const auto begin = std::chrono::steady_clock::now();
   once.Run(env);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
-  if (once.read_again() > once.may_read_again()) LeaveOnce();
+  if (once.read_again() > once.weight_bytes() + kMostGivenBack) LeaveOnce();  // it reads them again and again
   if (!tells) return;
   std::lock_guard<std::mutex> lock(mutex_);
   times_.PutOnce(elements, ns.count());
@@ -190,8 +196,9 @@ std::shared_ptr<const NodeByNode> Runner::Once(bool recipes) {
     once_ = std::make_shared<NodeByNode>(session_, root_.nodes, form_ ? made_by_nodes_ : graph_->outputs, converted_, with);
   };
   if (!once_ || (recipes && !once_->recipes())) make(recipes);
-  if (!once_->recipes() && once_->given_back() > once_->may_read_again()) make(true);
-  return once_->given_back() <= once_->may_read_again() ? once_ : nullptr;
+  const auto reads_too_much = [&] { return once_->given_back() > std::max(kMostGivenBack, once_->weight_bytes() / kPartGivenBack); };
+  if (!once_->recipes() && reads_too_much()) make(true);
+  return reads_too_much() ? nullptr : once_;
 }
 
 /* Is the result a constant, or did a plan know it beforehand? A caller must not get that array. */

@@ -112,7 +112,9 @@ void NodeByNode::AddSteps(const std::vector<const NodeProto*>& nodes, const Conv
 void NodeByNode::AddWeights() {
   std::unordered_set<const Chunk*> added;
   const auto add = [&](const NDArray& a) {
-    if (added.insert(a.chunk()).second) weights_.push_back(a);
+    if (!added.insert(a.chunk()).second) return;
+    weights_.push_back(a);
+    weight_bytes_ += a.type().Bytes();
   };
   for (const Step& step : steps_) {
     if (step.recipe) {
@@ -131,13 +133,6 @@ size_t NodeByNode::given_back() const {
   for (const NDArray& a : weights_)
     if (a.delayed() && !HasForms(a) && !IsFilled(a)) bytes += a.type().Bytes();
   return bytes;
-}
-
-size_t NodeByNode::may_read_again() const {
-  constexpr size_t kAlways = 1 << 20, kPart = 16;  // of all weights
-  size_t bytes = 0;
-  for (const NDArray& a : weights_) bytes += a.type().Bytes();
-  return std::max(kAlways, bytes / kPart);
 }
 
 std::unique_ptr<const Recipe> NodeByNode::RecipeFor(const Step& step, const std::vector<Value>* inputs) const {

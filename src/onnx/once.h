@@ -40,8 +40,8 @@ class NodeByNode {
   size_t given_back() const;
   /* Bytes of weights that runs have read from where they are stored, for forms of their own. */
   size_t read_again() const { return read_again_.load(std::memory_order_relaxed); }
-  /* So many of these are worth it: one run reads them, and their forms stay. */
-  size_t may_read_again() const;
+  /* Of all weights. */
+  size_t weight_bytes() const { return weight_bytes_; }
   /* Nodes that run, and those whose converters need not be asked each time. */
   size_t num_steps() const { return steps_.size(); }
   size_t num_recipes() const;
@@ -97,6 +97,7 @@ class NodeByNode {
   std::vector<const Value*> constants_;  // of all places
   size_t num_slots_ = 0;
   std::unordered_map<std::string_view, int> place_of_;
+  size_t weight_bytes_ = 0;
   std::vector<NDArray> weights_;  // that the steps read, as the file has them or as recipes do
   std::vector<int> results_;      // that are kept
   mutable std::atomic<size_t> read_again_{0};

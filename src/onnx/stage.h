@@ -153,6 +153,7 @@ class Runner {
   std::shared_ptr<const NodeByNode> once_;
   bool met_once_ = false;  // a shape that it was to serve
   CallTimes times_;
+  int known_once_ = 0;              // calls of new shapes for which it has told
   int same_again_ = 0;              // calls with the shapes of the one before, up to the rehearsal
   bool never_once_ = false;         // it failed, or read too many weights
   std::deque<std::string> recent_;  // types of the last calls, the last one first

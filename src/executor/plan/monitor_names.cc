@@ -133,7 +133,8 @@ void ShowGradients(const Plan& p, const Plan::Node& n, const Plan::Node& forward
   if (!named)
     for (size_t k = 0; k < output_of.size() && k < static_cast<size_t>(n.num_out); ++k) output_of[k] = static_cast<int>(k);
   int nodes = 0;  // that compute gradients of the forward node
-  for (int t = p.backward.begin; t < p.backward.end; ++t) nodes += GradientNodeOf(p, p.nodes[t]).forward == &forward;
+  for (int t = p.backward.begin; t < p.backward.end; ++t)
+    nodes += p.nodes[t].name.compare(0, forward.name.size(), forward.name) == 0 && GradientNodeOf(p, p.nodes[t]).forward == &forward;
   for (size_t k = 0; k < output_of.size(); ++k) {
     const int o = output_of[k], input = names.inputs[k];
     if (o < 0 && !names.IsZero(input) && (nodes > 1 || !named)) continue;  // another node has it

@@ -9,7 +9,7 @@ from ...base import MXNetError, _LIB, check_call
 from .._model import load
 from ._errors import InvalidArgument, loading, of_call
 from ._options import SessionOptions
-from ._values import IOBinding, ModelMetadata, NodeArg, OrtValue, shared, to_numpy, wait
+from ._values import IOBinding, ModelMetadata, NodeArg, OrtValue, to_numpy, wait
 
 __all__ = ["InferenceSession", "get_available_providers", "get_device"]
 
@@ -41,9 +41,6 @@ def _chosen(providers, options):
     name, settings = chosen[0]
     ctx = _context.gpu(int(settings.get("device_id", 0))) if name == _CUDA else _context.cpu()
     return dict(chosen), ctx
-
-
-_LARGE = 1 << 15   # bytes from which an array is shared; below a copy takes less time
 
 
 def _dictionaries(scores, labels):
@@ -168,20 +165,16 @@ class InferenceSession:
         missing = [name for name in self._needed if name not in feed]
         if missing:
             raise ValueError(f"[onnx.runtime] no values for the inputs {missing}; given: {list(feed)}")
-        values = {name: self._taken(name, value) for name, value in feed.items() if value is not None}
+        copies = self._model.ctx.device_type != "cpu"
+        # an output is no input's memory
+        values = {name: value.array(copies or name in self._names) if isinstance(value, OrtValue) else value
+                  for name, value in feed.items() if value is not None}
         try:
             results = self._model.run(values, out)
             wait(results.values())   # from here on the caller may write into what was shared
             return results
         except MXNetError as error:
             raise of_call(error) from error
-
-    def _taken(self, name, value):
-        """What the model is given: memory of the caller's without a copy, if that saves time."""
-        copies = name in self._names or self._model.ctx.device_type != "cpu"   # an output is no input's memory
-        if isinstance(value, OrtValue):
-            return value.array(copies)
-        return shared(value) if not copies and getattr(value, "nbytes", 0) >= _LARGE else value
 
     def _asked(self, output_names):
         if isinstance(output_names, str):
