@@ -32,10 +32,12 @@ struct Unscaled {
 
 Unscaled BehindScales(const NodeEntry& entry, const NodeEntry& original, const GraphInfo& info, const EntryUsers& users) {
   Unscaled u{entry, original};
-  while (info.dtype(u.original) == kFloat32 && users.at(u.original) == 1) {
+  while (users.at(u.original) == 1) {
     const auto affine = AffineOf(*u.entry.node);
-    if (!affine || affine->shift != 0 || u.entry.index != 0 || !(info.shape(u.original) == info.shape(u.original.node->inputs[0]))) break;
-    u = {u.entry.node->inputs[0], u.original.node->inputs[0], u.scale * affine->scale, u.scales + 1};
+    if (!affine || affine->shift != 0 || u.entry.index != 0) break;
+    const NodeEntry& before = u.original.node->inputs[0];
+    if (info.dtype(u.original) != kFloat32 || info.dtype(before) != kFloat32 || !(info.shape(u.original) == info.shape(before))) break;
+    u = {u.entry.node->inputs[0], before, u.scale * affine->scale, u.scales + 1};
   }
   return u;
 }
