@@ -96,6 +96,8 @@ struct NodeProto {
   bool of_stage = false;                // made for one stage: another node may have its address later
   /* Its name, or its first output where it has none. */
   const std::string& label() const { return !name.empty() || outputs.empty() ? name : outputs[0]; }
+  /* An operator of ONNX itself with so many inputs, none of a small type, and one output. */
+  bool IsPlain(size_t num_inputs) const { return domain.empty() && small.empty() && inputs.size() == num_inputs && outputs.size() == 1; }
   /* Null when it is not there. */
   const Attribute* Find(const char* attribute) const {
     for (const Attribute& a : attributes)

@@ -17,9 +17,7 @@ namespace mxnet {
 namespace onnx {
 namespace {
 
-bool IsPlain(const NodeProto& n, const char* op) {
-  return n.op == op && n.domain.empty() && n.small.empty() && n.inputs.size() == 2 && n.outputs.size() == 1;
-}
+bool IsPlain(const NodeProto& n, const char* op) { return n.op == op && n.IsPlain(2); }
 
 /* Also one that JoinTransposes has made. */
 bool IsProduct(const NodeProto& n) {

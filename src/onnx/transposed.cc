@@ -16,8 +16,8 @@ namespace {
 /* Does it exchange rows and columns, of matrices that weights do not have? Those are read as they
  * are packed. */
 bool SwapsMatrices(const NodeProto& n, const Session& session) {
-  const Attribute* perm = n.op == "Transpose" && n.domain.empty() ? n.Find("perm") : nullptr;
-  if (!perm || perm->ints.size() < 3 || !n.small.empty() || n.inputs.size() != 1 || session.ConstantNamed(n.inputs[0])) return false;
+  const Attribute* perm = n.op == "Transpose" && n.IsPlain(1) ? n.Find("perm") : nullptr;
+  if (!perm || perm->ints.size() < 3 || session.ConstantNamed(n.inputs[0])) return false;
   return SwapsLastTwo(perm->ints);
 }
 
@@ -33,10 +33,6 @@ NodeProto Joined(const NodeProto& product, const std::string& with, const NodePr
 
 bool IsOneOf(const std::string& op, std::initializer_list<const char*> ops) {
   return std::any_of(ops.begin(), ops.end(), [&](const char* each) { return op == each; });
-}
-
-bool IsPlain(const NodeProto& n, size_t num_inputs) {
-  return n.domain.empty() && n.small.empty() && n.inputs.size() == num_inputs && n.outputs.size() == 1;
 }
 
 /* Which values have one element, as far as a graph tells before shapes are known: scales that
@@ -93,9 +89,9 @@ class Joins {
       : session_(session), numbers_(nodes, session), made_(made) {}
 
   void Add(const NodeProto* n) {
-    if (n->outputs.size() == 1 && SwapsMatrices(*n, session_)) transposes_[n->outputs[0]] = n;
-    if (IsPlain(*n, 2) && IsOneOf(n->op, {"Mul", "Div"})) TakeScaled(n);
-    if (IsPlain(*n, 2) && n->op == "MatMul") n = Join(n);
+    if (SwapsMatrices(*n, session_)) transposes_[n->outputs[0]] = n;
+    if (n->IsPlain(2) && IsOneOf(n->op, {"Mul", "Div"})) TakeScaled(n);
+    if (n->IsPlain(2) && n->op == "MatMul") n = Join(n);
     with_.push_back(n);
   }
   /* Without what nobody reads any more. */

@@ -344,8 +344,7 @@ class BaseModule:
             self.set_params(arg_params, aux_params)
             _multiple_callbacks(epoch_end_callback, epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                # Without `sparse_row_id_fn`: the devices have all rows now, and the first batch of
-                # the next epoch needs some that pulling for these batches would take away.
+                # all rows are there: pulling some would drop those of the next first batch
                 res = self.score(eval_data, validation_metric, score_end_callback=eval_end_callback,
                                  batch_end_callback=eval_batch_end_callback, epoch=epoch)
                 for name, val in res:
