@@ -145,7 +145,7 @@ class Execution {
     CollectVariables();
     const bool here = !async_ && !own_thread_;
     const CallCost cost = here ? CostOf(*attrs_, s_->in, s_->out) : CallCost();
-    const bool small = here && IsSmall(cost), medium = here && !small && cost.NsInCache() < kMediumNanoseconds;
+    const bool small = here && IsSmall(cost), medium = here && !small && IsMedium(cost);
     if (!reqs_ && read_ >= outputs_.size() && small && temporaries_.empty() &&
         (!fresh_ || !inputs_.empty() || ctx_ == RequestedContext(*attrs_)))
       RememberFresh(attrs_, *s_, kernel, ctx_, !fresh_);
@@ -301,6 +301,8 @@ class Execution {
   // (BorrowedTeam).
   static bool IsSmall(const CallCost& cost) { return cost.largest < Env::Get().cpu_parallel_size && cost.NsInCache() < kInlineNanoseconds; }
 
+  static bool IsMedium(const CallCost& cost) { return cost.NsInCache() < kMediumNanoseconds; }
+
   /* Where no other thread has a team: this one's does as well as a worker's. */
   bool TryCallWithTeam(Engine* engine, const Kernel& kernel) {
     const BorrowedTeam team;
@@ -322,12 +324,17 @@ class Execution {
   bool TryCallHere(Engine* engine, const Kernel& kernel, bool small) {
     const int reads = static_cast<int>(s_->reads.size()), writes = static_cast<int>(s_->writes.size());
     if (!engine->TryAcquire(s_->reads.data(), reads, s_->writes.data(), writes)) return false;
-    if (!small && !IsSmall(CostOf(*attrs_, s_->in, s_->out, true))) {
-      engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
-      return false;
+    const CallCost cost = small ? CallCost() : CostOf(*attrs_, s_->in, s_->out, true);
+    bool called = small || IsSmall(cost);
+    if (called) {
+      CallHere(engine, kernel);
+    } else if (IsMedium(cost)) {
+      const BorrowedTeam team;
+      called = !team.refused();
+      if (called) CallHere(engine, kernel);
     }
-    CallHere(engine, kernel);
-    return true;
+    if (!called) engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
+    return called;
   }
 
   /* The engine's variables are this thread's. */

@@ -68,7 +68,7 @@ void MakeRecord(const Op& dense, const SparseForm& form, Op* op) {
   op->runs = RunBy::kKernel;
   op->runs_by = nullptr;
   op->array_fn = nullptr;
-  op->flops = nullptr;
+  op->flops = form.flops;
   op->layout = LayoutRule::kPlain;
   op->images = ImagePlaces();
   op->supports_add = op->stateful = false;

@@ -32,6 +32,7 @@ struct SparseForm {
    * storages of gradient arrays.
    */
   using TakesFn = std::function<bool(const Attrs&, const StorageTypes& in, StorageTypes* out)>;
+  using FlopsFn = decltype(Op::flops);
   TakesFn takes;
   /*
    * Kernels see what is dense by TBlob::dptr and what is sparse by TBlob::sparse, settled
@@ -41,6 +42,9 @@ struct SparseForm {
    */
   std::map<DeviceType, Kernel> kernels;
   bool in_place = false;  // honours the record's pairs in place, of any storage
+  /* What it would compute if every element were stored (CostOf takes the share that is); empty: as
+   * much as it writes. */
+  FlopsFn flops;
 
   SparseForm& set_kernel(DeviceType device, Kernel kernel) {
     kernels[device] = std::move(kernel);
@@ -49,6 +53,10 @@ struct SparseForm {
   /* It may make sparse results of dense inputs without a wish (Op::makes_sparse). */
   SparseForm& set_from_dense() {
     dense->makes_sparse = true;
+    return *this;
+  }
+  SparseForm& set_flops(FlopsFn f) {
+    flops = std::move(f);
     return *this;
   }
   SparseForm& set_in_place() {

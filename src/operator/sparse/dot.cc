@@ -114,11 +114,28 @@ void DotBackward(KernelArgs& args) {
   }
 }
 
+/* `result`: of the product, or its gradient. */
+double FlopsOf(const DotParam& p, const TBlob& lhs, const TBlob& rhs, const TBlob& result) {
+  const bool left = lhs.sparse && lhs.sparse->storage == kC;
+  return sparse::ProductFlops(left ? lhs : rhs, left ? p.transpose_a : !p.transpose_b, result);
+}
+
+double DotFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
+  return FlopsOf(attrs.get<DotParam>(), in[0], in[1], out[0]);
+}
+
+/* Of one gradient: that of csr is computed dense, and seldom wanted. */
+double DotBackwardFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>) {
+  return FlopsOf(attrs.get<DotParam>(), in[1], in[2], in[0]);
+}
+
 MXNET_REGISTER_SPARSE(dot, TakesDot)
     .set_from_dense()
+    .set_flops(DotFlops)
     .set_kernel(DeviceType::kCPU, Dot<sparse::Product>)
     .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Dot<sparse::DeviceProduct>>);
 MXNET_REGISTER_SPARSE(_backward_dot, TakesDotBackward)
+    .set_flops(DotBackwardFlops)
     .set_kernel(DeviceType::kCPU, DotBackward<sparse::Product>)
     .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<DotBackward<sparse::DeviceProduct>>);
 

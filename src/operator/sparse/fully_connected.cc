@@ -53,10 +53,16 @@ void Backward(KernelArgs& args) {
     });
 }
 
+double ForwardFlops(const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return sparse::ProductFlops(in[0], false, out[0]); }
+/* Of the gradient of the weight. */
+double BackwardFlops(const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return sparse::ProductFlops(in[1], false, in[0]); }
+
 MXNET_REGISTER_SPARSE(FullyConnected, TakesData)
+    .set_flops(ForwardFlops)
     .set_kernel(DeviceType::kCPU, Forward<sparse::Product>)
     .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Forward<sparse::DeviceProduct>>);
 MXNET_REGISTER_SPARSE(_backward_FullyConnected, TakesBackward)
+    .set_flops(BackwardFlops)
     .set_kernel(DeviceType::kCPU, Backward<sparse::Product>)
     .set_kernel(DeviceType::kGPU, sparse::ProductsOnDevice<Backward<sparse::DeviceProduct>>);
 

@@ -61,11 +61,7 @@ void Transpose(const T* from, int64_t rows, int64_t columns, T* to) {
   });
 }
 
-/* For products of elements with rows of so many columns: reaching such a row takes as long as nine
- * columns of it. */
-int Threads(int64_t elements, int64_t columns) {
-  return OmpThreadsForFlops(2 * static_cast<double>(elements) * static_cast<double>(columns + 9));
-}
+int Threads(int64_t elements, int64_t columns) { return OmpThreadsForFlops(ProductFlops(elements, columns)); }
 
 /* f(first row, last row, thread): rows with about as many elements and rows for each thread. */
 template <typename F>

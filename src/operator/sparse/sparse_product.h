@@ -2,6 +2,8 @@
 #ifndef MXNET_OPERATOR_SPARSE_SPARSE_PRODUCT_H_
 #define MXNET_OPERATOR_SPARSE_SPARSE_PRODUCT_H_
 
+#include <algorithm>
+
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
 
@@ -16,6 +18,18 @@ struct Matrix {
   bool all = true;
   const int64_t* stored = nullptr;
 };
+
+/* Operations that take as long as products of so many elements with rows of so many columns:
+ * reaching such a row takes as long as nine columns of it. */
+inline double ProductFlops(int64_t elements, int64_t columns) {
+  return 2 * static_cast<double>(elements) * static_cast<double>(columns + 9);
+}
+/* The same for a csr matrix all of whose elements are stored; `result`: of the product, or of its
+ * transpose, whose rows (columns) are those of csr, or with `turned` its columns. */
+inline double ProductFlops(const TBlob& csr, bool turned, const TBlob& result) {
+  const int64_t kept = csr.shape.ndim() == 2 ? csr.shape[turned ? 1 : 0] : 1;
+  return ProductFlops(csr.Size(), result.Size() / std::max<int64_t>(1, kept));
+}
 
 /*
  * One csr matrix, or its transpose, as left factor. float16 and bfloat16 are computed in float.

@@ -10,6 +10,7 @@
 #include "mxnet/imperative.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
+#include "operator/record/call_cost.h"
 #include "operator/record/sparse_form.h"
 
 using namespace mxnet;  // NOLINT
@@ -115,6 +116,26 @@ TEST(SparseArrays, WhatCallersFillInIsLookedAt) {
   EXPECT_NE(Message([&] { SetPart(rows, -1, Dense(Shape{2, 3}, {1, 2, 3, 4, 5, 6})); }), "");
   EXPECT_NE(Message([&] { SetPart(rows, SparseParts::kRows, Dense(Shape{2}, {0, 1})); }), "");
   EXPECT_NE(Message([&] { CopyOfPart(rows, 1); }), "");
+}
+
+// Whether a product is handed to a thread that has others to help it depends on it.
+TEST(SparseArrays, ProductsCostWhatTheyStore) {
+  const int64_t stored = 50;
+  const NDArray csr = Make(StorageType::kCSR, Shape{100, 300});
+  SetPart(csr, -1, Dense(Shape{stored}, std::vector<float>(stored, 1)));
+  const NDArray wide = Dense(Shape{300, 8}, std::vector<float>(2400, 1)), out = Dense(Shape{100, 8}, std::vector<float>(800));
+  const NDArray turned = Dense(Shape{8, 300}, std::vector<float>(2400, 1));
+  const auto flops = [&](const char* name, const AttrDict& dict, const std::vector<NDArray>& inputs, const NDArray& result) {
+    std::vector<TBlob> in;
+    for (const NDArray& a : inputs) in.push_back(a.blob());
+    const TBlob to = result.blob();
+    return CostOf(*AttrsOfForm(MakeAttrs(Op::Get(name), dict)), in, Span<const TBlob>(&to, 1), true).flops;
+  };
+  EXPECT_DOUBLE_EQ(flops("dot", {}, {csr, wide}, out), 2 * stored * (8 + 9));
+  EXPECT_DOUBLE_EQ(flops("dot", {{"transpose_a", "True"}}, {csr, out}, wide), 2 * stored * (8 + 9));
+  EXPECT_DOUBLE_EQ(flops("dot", {{"transpose_b", "True"}}, {turned, csr}, Dense(Shape{8, 100}, std::vector<float>(800))),
+                   2 * stored * (8 + 9));
+  EXPECT_DOUBLE_EQ(flops("FullyConnected", {{"num_hidden", "8"}, {"no_bias", "True"}}, {csr, turned}, out), 2 * stored * (8 + 9));
 }
 
 TEST(SparseArrays, UnsortedColumnsAddUpWhereOrderDoesNotMatter) {
