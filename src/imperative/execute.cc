@@ -153,7 +153,7 @@ class Execution {
     const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
     const bool on_cpu = here && !ctx_.execution().is_gpu();
     const bool called =
-        on_cpu && !later && (small || ReadsSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
+        on_cpu && !later && (small || TakesSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
     if (on_cpu && !small && !medium && !called) GiveBackBorrowedTeam();  // a worker is about to want one
     if (!called) Push(engine, kernel);
     FinishTemporaries();
@@ -315,8 +315,9 @@ class Execution {
     return bytes;
   }
 
-  bool ReadsSparse() const {
-    return std::any_of(s_->in.begin(), s_->in.end(), [](const TBlob& b) { return b.sparse != nullptr; });
+  bool TakesSparse() const {
+    const auto sparse = [](const TBlob& b) { return b.sparse != nullptr; };
+    return std::any_of(s_->in.begin(), s_->in.end(), sparse) || std::any_of(s_->out.begin(), s_->out.end(), sparse);
   }
 
   /* What sparse arrays store can be told while their variables are this thread's: a matrix of

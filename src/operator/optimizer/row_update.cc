@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy_run.h"
 #include "base/threads/omp.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/sparse_copy.h"
@@ -89,27 +90,17 @@ struct Rows {
   }
 };
 
-void MoveRow(char* to, const char* from, size_t bytes) {
-  switch (bytes) {
-    case 4: std::memcpy(to, from, 4); break;
-    case 8: std::memcpy(to, from, 8); break;
-    case 16: std::memcpy(to, from, 16); break;
-    case 32: std::memcpy(to, from, 32); break;
-    default: std::memcpy(to, from, bytes);
-  }
-}
-
 /* Narrow rows that are not side by side, through buffers. */
 void RunGathered(const Rows& r, int64_t begin, int64_t end) {
   alignas(64) char buffer[1 + kMostStates][kBlock * sizeof(double)];
   const int64_t most = kBlock / r.size;
   constexpr int64_t kAhead = 16;
   const auto each = [&](int64_t i, int64_t n, auto&& move) {
-    for (int64_t k = 0; k < n; ++k) {
-      const auto row = static_cast<size_t>(r.number[i + k]), at = static_cast<size_t>(k);
-      move(buffer[0] + at * r.weight_bytes, r.weight + row * r.weight_bytes, r.weight_bytes);
-      for (int s = 0; s < r.states; ++s) move(buffer[1 + s] + at * r.state_bytes, r.state[s] + row * r.state_bytes, r.state_bytes);
-    }
+    for (int s = -1; s < r.states; ++s)
+      OfLength(static_cast<int64_t>(s < 0 ? r.weight_bytes : r.state_bytes), [&](auto bytes) {
+        char* const table = s < 0 ? r.weight : r.state[s];
+        for (int64_t k = 0; k < n; ++k) move(buffer[1 + s] + k * bytes, table + r.number[i + k] * bytes, bytes);
+      });
   };
   UpdateArgs a = r.u;
   a.weight = a.out = buffer[0];
@@ -119,10 +110,10 @@ void RunGathered(const Rows& r, int64_t begin, int64_t end) {
     for (int64_t k = 0; k < n + kAhead; ++k) {  // the first rows while the last ones are on their way
       if (i + k < end) r.Prefetch(r.number[i + k]);
     }
-    each(i, n, [](char* in, const char* table, size_t bytes) { MoveRow(in, table, bytes); });
+    each(i, n, [](char* in, const char* table, auto bytes) { CopyEntry(in, table, bytes); });
     a.grad = r.grad + static_cast<size_t>(i) * r.weight_bytes;
     r.Apply(a, n);
-    each(i, n, [](const char* in, char* table, size_t bytes) { MoveRow(table, in, bytes); });
+    each(i, n, [](const char* in, char* table, auto bytes) { CopyEntry(table, in, bytes); });
   }
 }
 
@@ -176,6 +167,11 @@ void CopyWeight(const TBlob& in, const TBlob& out) {
     std::memcpy(out.dptr, in.dptr, in.Bytes());
 }
 
+/* As in 1.9.1, a row_sparse weight with dense states is never updated lazily. */
+bool IsLazy(const RowUpdate& how, const Attrs& attrs, Span<const TBlob> in) {
+  return how.lazy(attrs) && !(in[0].sparse && how.states && !in[2].sparse);
+}
+
 void UpdateRows(const RowUpdate& how, KernelArgs& a) {
   const TBlob &in = a.in[0], &out = a.out[0];
   if (a.req[0] == OpReq::kNull) return;
@@ -199,10 +195,8 @@ void UpdateRows(const RowUpdate& how, KernelArgs& a) {
   r.grad = grad.values.data<char>();
   r.number = grad.index[SparseParts::kRows].data<int64_t>();
   r.count = grad.stored();
-  // As in 1.9.1, a row_sparse weight with dense states is never updated lazily.
-  const bool lazy = how.lazy(*a.attrs) && !(out.sparse && how.states && !a.in[2].sparse);
   const int64_t grain = std::max<int64_t>(1, kGrain / r.size);
-  if (lazy)
+  if (IsLazy(how, *a.attrs, a.in))
     ParallelFor(r.count, grain, [&](int64_t begin, int64_t end) { RunLazily(r, begin, end); });
   else
     ParallelFor(r.rows, grain, [&](int64_t begin, int64_t end) { RunOnAll(r, begin, end); });
@@ -211,8 +205,10 @@ void UpdateRows(const RowUpdate& how, KernelArgs& a) {
 }  // namespace
 
 void DeclareRowUpdate(const char* name, RowUpdate update) {
-  DeclareSparse(name, [update](const Attrs&, const StorageTypes& in, StorageTypes* out) { return Takes(update, in, out); })
-      .set_in_place()
+  SparseForm& form =
+      DeclareSparse(name, [update](const Attrs&, const StorageTypes& in, StorageTypes* out) { return Takes(update, in, out); });
+  form.by_rows = [update](const Attrs& attrs, Span<const TBlob> in) { return in[1].sparse != nullptr && IsLazy(update, attrs, in); };
+  form.set_in_place()
       .set_kernel(DeviceType::kCPU, [update](KernelArgs& a) { UpdateRows(update, a); })
       .set_kernel(DeviceType::kGPU, [update](KernelArgs& a) { UpdateRowsOnDevice(update, a); });
 }

@@ -6,6 +6,7 @@
 
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
+#include "operator/record/sparse_form.h"
 #include "operator/record/traits.h"
 
 namespace mxnet {
@@ -20,7 +21,8 @@ struct CallCost {
   bool counts_flops = false;       // the record says so
   int64_t largest = 0;             // elements of the largest array
 
-  static constexpr double kCallNs = 100;  // of calling a kernel at all
+  static constexpr double kCallNs = 100;         // of calling a kernel at all
+  static constexpr int64_t kElementsOfRow = 16;  // reaching a row anywhere in memory takes as long
 
   /*
    * Rough nanoseconds on one core where arrays lie in its caches: an eighth of one per element, and
@@ -37,22 +39,32 @@ struct CallCost {
 };
 
 /* stored: of sparse arrays what they store counts, and of the record's flops the share of it. Their
- * parts may be read then. */
+ * parts may be read then. What a sparse result will store is not known yet: no more than is read,
+ * as a rule. */
 inline CallCost CostOf(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, bool stored = false) {
   const Op& op = *attrs.op;
   CallCost cost;
-  const auto size_of = [stored](const TBlob& blob) { return stored && blob.sparse ? blob.sparse->values.Size() : blob.Size(); };
+  const SparseForm* form = stored ? op.trait<SparseForm>() : nullptr;
+  const SparseParts* rows = form && form->by_rows && form->by_rows(attrs, in) ? in[1].sparse : nullptr;
+  const auto size_of = [stored, rows](const TBlob& blob) {
+    if (stored && blob.sparse) return blob.sparse->values.Size();
+    return rows ? std::min(blob.Size(), rows->values.Size() + CallCost::kElementsOfRow * rows->stored()) : blob.Size();
+  };
   const auto count = [&cost](int64_t elements, const TBlob& blob) {
     cost.elements += static_cast<double>(elements);
     cost.bytes += static_cast<double>(elements) * static_cast<double>(DTypeSize(blob.dtype));
     cost.largest = std::max(cost.largest, elements);
   };
-  for (const TBlob& blob : out) count(size_of(blob), blob);
   const ReadsChosen* chosen = op.trait<ReadsChosen>();
   for (int i = 0; i < in.size(); ++i) {
     if (attrs.ReadsOnlyShape(i)) continue;
     const int64_t size = size_of(in[i]);
     count(chosen && chosen->input == i && out.size() > 0 ? std::min(size, out[0].Size()) : size, in[i]);
+  }
+  const auto read = static_cast<int64_t>(cost.elements);
+  for (const TBlob& blob : out) {
+    const bool unknown = stored && blob.sparse;
+    count(unknown ? in.empty() ? blob.Size() : std::min(blob.Size(), read) : size_of(blob), blob);
   }
   cost.counts_flops = static_cast<bool>(op.flops);
   cost.flops = op.flops ? op.flops(attrs, in, out) : out.empty() ? 0 : static_cast<double>(out[0].Size());

@@ -45,6 +45,8 @@ struct SparseForm {
   /* What it would compute if every element were stored (CostOf takes the share that is); empty: as
    * much as it writes. */
   FlopsFn flops;
+  /* Does it touch dense arrays in those rows alone that input 1 stores? Empty: no. */
+  std::function<bool(const Attrs&, Span<const TBlob> in)> by_rows;
 
   SparseForm& set_kernel(DeviceType device, Kernel kernel) {
     kernels[device] = std::move(kernel);

@@ -36,7 +36,12 @@ struct Packed {
  * sorted, one of the two arrays. */
 uint64_t* RadixSort(uint64_t* keys, uint64_t* other, int64_t n, int first_bit, int bits) {
   constexpr int kMostBits = 12;
-  const int passes = (bits + kMostBits - 1) / kMostBits, digit = (bits + passes - 1) / passes;
+  const auto digit_of = [bits](int passes) { return (bits + passes - 1) / passes; };
+  // a pass touches each key twice, and each counter
+  const auto cost = [&](int passes) { return passes * (2 * n + (int64_t{3} << digit_of(passes)) / 2); };
+  int passes = (bits + kMostBits - 1) / kMostBits;
+  while (passes < bits && cost(passes + 1) < cost(passes)) ++passes;
+  const int digit = digit_of(passes);
   std::vector<int64_t> begin(size_t{1} << digit);
   const uint64_t mask = (uint64_t{1} << digit) - 1;
   for (int pass = 0; pass < passes; ++pass) {
@@ -117,7 +122,7 @@ void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* fro
       << "[" << args.attrs->op->name << "] " << n << " rows of " << out->shape[0] << " are more than can be sorted at once";
   auto* keys = static_cast<uint64_t*>(args.workspace(static_cast<size_t>(2 * n) * sizeof(uint64_t)));
   for (int64_t i = 0; i < n; ++i) keys[i] = packed.Of(number[i], i);
-  constexpr int64_t kFew = 1024;  // below, clearing counters takes longer than comparing
+  constexpr int64_t kFew = 64;  // below, counting takes longer than comparing
   if (n < kFew)
     std::sort(keys, keys + n);
   else
@@ -140,7 +145,10 @@ void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* fro
         for (const int64_t stop = std::min(begin[r + 1] + kAhead, begin[e]); asked < stop; ++asked)
           Prefetch(static_cast<const T*>(from) + packed.Place(keys[asked]) * size, size * static_cast<int64_t>(sizeof(T)));
         index[r] = packed.Number(keys[begin[r]]);
-        SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);
+        if (size == 1 && begin[r + 1] - begin[r] == 1)
+          values[r] = static_cast<const T*>(from)[packed.Place(keys[begin[r]])];
+        else
+          SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);
       }
     });
   });

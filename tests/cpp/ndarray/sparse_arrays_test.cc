@@ -138,6 +138,20 @@ TEST(SparseArrays, ProductsCostWhatTheyStore) {
   EXPECT_DOUBLE_EQ(flops("FullyConnected", {{"num_hidden", "8"}, {"no_bias", "True"}}, {csr, turned}, out), 2 * stored * (8 + 9));
 }
 
+// A table of millions of rows is updated on its caller where a batch names few of them.
+TEST(SparseArrays, LazyUpdatesCostTheRowsThatTheyTouch) {
+  const NDArray weight = Dense(Shape{1000, 4}, std::vector<float>(4000)), grad = Make(StorageType::kRowSparse, Shape{1000, 4});
+  SetPart(grad, -1, Dense(Shape{2, 4}, std::vector<float>(8, 1)));
+  SetPart(grad, SparseParts::kRows, Integers({3, 900}));
+  const std::vector<TBlob> in = {weight.blob(), grad.blob()};
+  const auto elements = [&](const char* lazy) {
+    const AttrsPtr attrs = AttrsOfForm(MakeAttrs(Op::Get("sgd_update"), {{"lr", "0.1"}, {"lazy_update", lazy}}));
+    return CostOf(*attrs, in, Span<const TBlob>(in.data(), 1), true).elements;
+  };
+  EXPECT_EQ(elements("True"), 8 + 2 * (8 + 2 * CallCost::kElementsOfRow));
+  EXPECT_EQ(elements("False"), 8 + 2 * 4000);
+}
+
 TEST(SparseArrays, UnsortedColumnsAddUpWhereOrderDoesNotMatter) {
   const NDArray a = Make(StorageType::kCSR, Shape{1, 4});
   SetPart(a, -1, Dense(Shape{3}, {1, 2, 3}));

@@ -53,14 +53,16 @@ def test_gradient_has_the_touched_rows(ids, id_dtype, dtype):
     np.testing.assert_allclose(_dense(grad), _expected(ids, ograd, 10), rtol=2e-3 if dtype == "float16" else 1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("count, rows", [(900, 300), (5000, 100), (5000, 1000000), (70000, 5000)])
-def test_many_ids(count, rows):
+@pytest.mark.parametrize("columns", [1, 5])
+@pytest.mark.parametrize("count, rows", [(65, 3), (65, 1000000), (300, 5000), (900, 300), (1000, 1000000), (5000, 100),
+                                         (5000, 1000000), (70000, 5000)])
+def test_many_ids(count, rows, columns):
     rng = np.random.RandomState(1)
     ids = rng.randint(0, rows, count)
-    weight = mx.nd.zeros((rows, 5))
+    weight = mx.nd.zeros((rows, columns))
     grad = _marked(weight)
     with mx.autograd.record():
-        y = mx.nd.Embedding(mx.nd.array(ids, dtype="int64"), weight, input_dim=rows, output_dim=5, sparse_grad=True)
+        y = mx.nd.Embedding(mx.nd.array(ids, dtype="int64"), weight, input_dim=rows, output_dim=columns, sparse_grad=True)
     ograd = rng.uniform(-1, 1, y.shape).astype("float32")
     y.backward(mx.nd.array(ograd))
     touched = np.unique(ids)
