@@ -141,3 +141,37 @@ def test_random_numbers_have_their_shape_and_moments(tmp_path):
     path = mx.onnx.export_model(symbol, {}, [(1, 1)], onnx_file_path=str(tmp_path / "r.onnx"))
     drawn = run(path, [np.zeros((1, 1), "float32")])[0]
     assert drawn.shape == (2000, 1) and 2 <= drawn.min() < 2.1 and 3.9 < drawn.max() <= 4
+
+
+# ---- forms that a sweep of all operators of 1.9.1's exporter found
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_sums_of_many_and_lengths(dtype, tmp_path):
+    a, b = (np.arange(6).reshape(2, 3) + k for k in (1, 7))
+    inputs = {"x": a.astype(dtype), "y": b.astype(dtype)}
+    check_symbol(mx.sym.Group([mx.sym.add_n(x, y, x), mx.sym.add_n(x)]), inputs, {}, tmp_path)
+    check_symbol(mx.sym.broadcast_hypot(x, y), inputs, {}, tmp_path)
+
+
+def test_running_sums_of_float16(tmp_path):
+    values = {"x": np.arange(6, dtype="float16").reshape(2, 3) / 4}
+    check_symbol(mx.sym.cumsum(x, axis=1), values, {}, tmp_path)
+
+
+@pytest.mark.parametrize("turned", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_products_whose_rows_are_another_axis(axis, turned, tmp_path):
+    """`axis` is the one of rows; columns stay last."""
+    batch = (3,) * axis
+    shapes = [batch + ((4, 2, 6) if turned[0] else (6, 2, 4)), batch + ((5, 2, 4) if turned[1] else (4, 2, 5))]
+    inputs = {n: around_zero(*s) for n, s in zip("xy", shapes)}
+    flags = {"transpose_a": turned[0], "transpose_b": turned[1], "axis": axis, "alpha": 1.5}
+    check_symbol(mx.sym.linalg.gemm2(x, y, **flags), inputs, {}, tmp_path)
+    inputs["z"] = around_zero(*batch, 6, 2, 5, seed=4)
+    check_symbol(mx.sym.linalg.gemm(x, y, mx.sym.var("z"), beta=0.5, **flags), inputs, {}, tmp_path)
+
+
+def test_logarithms_of_chances_that_were_drawn(tmp_path):
+    sure = np.array([[0, 0, 1], [1, 0, 0]], "float32")
+    for shape in (1, (), (2, 3)):
+        check_symbol(mx.sym.Group(list(mx.sym.sample_multinomial(x, shape=shape, get_prob=True))), {"x": sure}, {}, tmp_path)

@@ -221,14 +221,16 @@ def _(c):
 
 @converts("_sample_multinomial", "_sample_categorical")
 def _(c):
-    """Classes, by their probabilities."""
-    if c.params.get("get_prob"):
-        raise c.unsupported("get_prob", "classes alone")
+    """Classes, by their probabilities; with `get_prob` also the logarithms of these."""
     x = c[0] if c.ndim() == 2 else c.reshape(c[0], [(1,) * len(c.dims()[-1]), c.dims()[-1]])
     shape = c.params.get("shape") or ()
     shape = (shape,) if isinstance(shape, int) else shape
     drawn = _classes(c, x, math.prod(shape))
-    return c.cast_from(c.reshape(drawn, c.out_dims()), np.int32, c.out_dtype())
+    classes = c.cast_from(c.reshape(drawn, c.out_dims()), np.int32, c.out_dtype())
+    if not c.params.get("get_prob"):
+        return classes
+    chances = c.op("Log", c.op("GatherElements", x, drawn, axis=1))
+    return [classes, c.cast_from(c.reshape(chances, c.out_dims(1)), c.dtype(), c.out_dtype(1))]
 
 
 def _classes(c, chances, count):

@@ -169,7 +169,9 @@ def _modulo(c, a, b):
 
 
 def _hypotenuse(c, a, b):
-    return c.op("Sqrt", c.op("Add", c.op("Mul", a, a), c.op("Mul", b, b)))
+    a, b = (x if is_float(c.out_dtype()) else c.cast(x, np.float64) for x in (a, b))
+    length = c.op("Sqrt", c.op("Add", c.op("Mul", a, a), c.op("Mul", b, b)))
+    return length if is_float(c.out_dtype()) else c.cast(length, c.out_dtype())
 
 
 def _copysign(c, a, b):
@@ -261,7 +263,12 @@ for _kind, _old, _new, _reversed in (line.split() for line in _WITH_NUMBER.split
 
 @converts("add_n")
 def _(c):
-    return c.op("Sum", *(c[i] for i in range(len(c))))
+    if c.is_float():
+        return c.op("Sum", *(c[i] for i in range(len(c))))
+    total = c[0]
+    for i in range(1, len(c)):      # Sum is for floats alone
+        total = c.op("Add", total, c[i])
+    return total if len(c) > 1 else c.op("Identity", total)
 
 
 @converts("_npi_cross")

@@ -4,8 +4,8 @@ import functools
 from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
 from . import (activations, assign, comparisons, control, counts, creation,  # noqa: F401
-               detection, draws, elementwise, indexing, layers, layout, matrices, pictures,
-               pooling, quantized, recurrent, reductions, solves, special, triangles, windows)
+               detection, draws, elementwise, indexing, integers, layers, layout, matrices,
+               pictures, pooling, quantized, recurrent, reductions, solves, special, triangles, windows)
 from .table import CONVERTERS
 
 __all__ = ["find", "names"]

@@ -20,27 +20,43 @@ def _(c):
                 _turned(c, 1, c.params["transpose_b"]))
 
 
+def _product(c):
+    """The product of inputs 0 and 1 as (..., rows, columns), and the order of axes that puts the
+    rows back where `axis` has them, or None where they are there."""
+    n, params = c.ndim(), c.params
+    axis = c.axis(params["axis"])
+    names, back = [], None
+    for i, flag in ((0, params["transpose_a"]), (1, params["transpose_b"])):
+        order = _rows_last(n, axis)
+        if flag:
+            order[-2:] = order[:-3:-1]
+        names.append(c.transpose(c[i], order))
+    if axis != n - 2:
+        back = list(np.argsort(_rows_last(n, axis)))
+    return c.op("MatMul", *names), back
+
+
+def _rows_last(n, axis):
+    """Axes in the order that has `axis` in front of the last one."""
+    return [*(a for a in range(n - 1) if a != axis), axis, n - 1]
+
+
+def _placed(c, name, back):
+    return name if back is None else c.transpose(name, [int(a) for a in back])
+
+
 @converts("_linalg_gemm2")
 def _(c):
-    _check_axis(c)
-    x = c.op("MatMul", _turned(c, 0, c.params["transpose_a"]),
-             _turned(c, 1, c.params["transpose_b"]))
+    x, back = _product(c)
     alpha = c.params["alpha"]
-    return x if alpha == 1 else c.op("Mul", x, c.const(alpha))
-
-
-def _check_axis(c):
-    if c.params["axis"] not in (-2, c.ndim() - 2):
-        raise c.unsupported(f"axis {c.params['axis']}", "-2")
+    return _placed(c, x if alpha == 1 else c.op("Mul", x, c.const(alpha)), back)
 
 
 @converts("_linalg_gemm")
 def _(c):
-    _check_axis(c)
-    params = c.params
-    x = c.op("MatMul", _turned(c, 0, params["transpose_a"]), _turned(c, 1, params["transpose_b"]))
-    scaled = c.op("Mul", c[2], c.const(params["beta"]))
-    return c.op("Add", c.op("Mul", x, c.const(params["alpha"])), scaled)
+    x, back = _product(c)
+    scaled = c.op("Mul", c[2], c.const(c.params["beta"]))
+    return c.op("Add", _placed(c, c.op("Mul", x, c.const(c.params["alpha"])), back), scaled)
 
 
 @converts("_linalg_syrk")

@@ -190,7 +190,7 @@ class _Export:
                 raise CheckedValueError(f"[onnx.export_model] output_names has {len(given)} names "
                                         f"for {len(names)} outputs; accepted: one for each")
             names = list(given)
-        taken, unique = set(self._source.inputs), []
+        taken, unique = {*self._source.inputs, *self._source.parameters}, []
         for name in names:
             name, number, hint = identifier(name), 0, identifier(name)
             while name in taken:

@@ -115,7 +115,9 @@ def _pool_padded(c, x, window):
     kind, n = c.params["pool_type"], len(window.kernel)
     included = kind == "sum" or c.params.get("count_include_pad") is not False
     counts = window.counts(included)
-    number = -np.inf if kind == "max" else 0
+    number = 0
+    if kind == "max":
+        number = -np.inf if c.is_float() else np.iinfo(c.dtype()).min
     ends = window.pads()
     pads = c.ints(0, 0, *ends[:n], 0, 0, *ends[n:])
     x = c.op("Pad", x, pads, c.const(number))

@@ -211,8 +211,23 @@ def _same_range(operator):
     return convert
 
 
+@converts("_contrib_quantized_pooling")
+def _(c):
+    """Greatest numbers are those of the integers, whatever range they have: ONNX files that were
+    imported tell none."""
+    if c.params["pool_type"] != "max":
+        return _pooled(c)
+    known = c.inputs[0].quantized
+    top = _top(c.constant(1), c.constant(2)) if known is None else known.top
+    if top is not None:
+        c.outputs[0].quantized = Quantized(top)
+    return [CONVERTERS["Pooling"](c), c[1], c[2]]
+
+
+_pooled = _same_range("Pooling")
+
 for _quantized, _operator in (
-        ("_contrib_quantized_pooling", "Pooling"), ("_contrib_quantized_flatten", "Flatten"),
+        ("_contrib_quantized_flatten", "Flatten"),
         ("_contrib_quantized_reshape", "Reshape"), ("_npx_quantized_reshape", "Reshape"),
         ("_contrib_quantized_transpose", "transpose"), ("_npx_quantized_transpose", "transpose")):
     converts(_quantized)(_same_range(_operator))

@@ -211,10 +211,13 @@ def _(c):
 
 @converts("_np_cumsum")
 def _(c):
-    axis, x = c.params["axis"], c.input_as(0, c.out_dtype())
+    kind = c.out_dtype()
+    narrow = kind == np.float16       # CumSum takes wider ones
+    axis, x = c.params["axis"], c.input_as(0, np.float32 if narrow else kind)
     if axis is None:
         x, axis = c.op("Reshape", x, c.ints(-1)), 0
-    return c.op("CumSum", x, c.const(axis, np.int64))
+    sums = c.op("CumSum", x, c.const(axis, np.int64))
+    return c.cast(sums, kind) if narrow else sums
 
 
 @converts("_npi_diff")

@@ -114,7 +114,9 @@ def infer(symbol, shapes, dtypes, free):
         Axes of inputs that stay free, with the label of each.
     """
     internals = symbol.get_internals()
-    numpy_semantics = any(node.op.startswith("_np") for node in internals.nodes())
+    # Where an array has the shape (), that is no unknown shape.
+    numpy_semantics = not all(shapes.values()) or any(node.op.startswith("_np")
+                                                      for node in internals.nodes())
     with util.np_shape(numpy_semantics):
         results = _infer_shapes(internals, shapes, free, internals.has_dynamic_shape())
     return Inferred(internals, results, dtypes, numpy_semantics)
