@@ -319,7 +319,7 @@ void ConvertGroupQueryAttention(Call& c) {
     left = AppendToWindow(c, rows, g, &a);
   } else {
     const auto appended = [&](const Value& cache, const Value& more) {
-      return c.Op("_cache_append", {cache, more, a.starts, a.lengths}, {{"room", Text(room == past ? 0 : room)}});
+      return c.Op("_cache_append", {cache, more, a.starts, a.lengths}, {{"room", Text(room == past ? 0 : room)}, {"least", "1"}});
     };
     a.key = appended(rows.past_key, rows.key), a.value = appended(rows.past_value, rows.value);
     left = {a.key, a.value};

@@ -108,7 +108,8 @@ Value Quantized(const Call& c, const Value& x, const Value& scale, const Value& 
   Value y = Unary(c, "around", Div(c, x, scale));  // a division: its reciprocal would round otherwise
   if (!IsZero(zero)) y = Add(c, IsHalf(y.dtype()) ? c.Cast(y, kFloat32) : y, c.Cast(zero, IsHalf(y.dtype()) ? kFloat32 : y.dtype()));
   if (IsHalf(y.dtype())) y = c.Cast(y, kFloat32);
-  return c.Cast(Clip(c, y, range.least, range.most), dtype);
+  // NaN becomes the lowest integer, as in ONNX Runtime.
+  return c.Cast(BinaryNumber(c, "minimum", BinaryNumber(c, "fmax", y, range.least), range.most), dtype);
 }
 
 Value Dequantized(const Call& c, const Value& x, const Value& scale, const Value& zero) {

@@ -301,7 +301,8 @@ Op& Elements(const char* name, const char* text, std::vector<std::string> inputs
 [[maybe_unused]] const bool registered = [] {
   Elements("_integer_quantize",
            "8-bit integers of floats: data / scale, rounded to the nearest (ties to even), plus zero, and cut to what out_type holds.\n\n"
-           "scale and zero are one number each, float32, and int8, uint8 or int32. NaN gives zero. float32.",
+           "scale and zero are one number each, float32, and int8, uint8 or int32. NaN gives the lowest integer, as in ONNX "
+           "Runtime. float32.",
            {"data", "scale", "zero"}, [](KernelArgs& a) { OnHost(a, Quantize); })
       .set_param<IntegerQuantizeParam>()
       .set_infer_shape(OneNumberShape)

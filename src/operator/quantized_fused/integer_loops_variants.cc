@@ -33,9 +33,8 @@ void DivideToBytes(const float* x, float scale, float zero, ByteLimits limits, i
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     float v = x[i] / scale;
-    v = v != v ? 0.0f : v;
     v = v > high ? high : v;
-    v = v < low ? low : v;
+    v = v > low ? v : low;  // of NaN, too
     to[i] = static_cast<int8_t>(static_cast<int32_t>((v + kWhole) - kWhole) + whole);
   }
 }

@@ -223,3 +223,21 @@ def test_shared_buffers_of_attention_are_refused():
                     num_heads=3, past_present_share_buffer=1)
     with pytest.raises(mx.base.MXNetError, match="past_present_share_buffer is not 0"):
         mx.onnx.load(data).run(feeds)
+
+
+@pytest.mark.parametrize("last, steps, past", [([-1, 2], 3, 0), ([2, -5], 3, 0), ([-1, 6], 1, 6), ([7, 6], 1, 6)])
+def test_lengths_out_of_range_are_refused(last, steps, past):
+    """seqlens_k is the place of the last token, so -1 says that there is none."""
+    helper, types = onnx.helper, onnx.TensorProto
+    floats = lambda *shape: np.random.RandomState(0).randn(*shape).astype("float32")
+    feeds = {"q": floats(2, steps, 32), "k": floats(2, steps, 16), "v": floats(2, steps, 16), "pk": floats(2, 2, past, 8),
+             "pv": floats(2, 2, past, 8), "s": np.array(last, "int32"), "t": np.array(past + steps, "int32")}
+    made = helper.make_node("GroupQueryAttention", list(feeds), ["y", "y1", "y2"], num_heads=4, kv_num_heads=2, domain="com.microsoft")
+    infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()]
+    graph = helper.make_graph([made], "g", infos, [onnx.ValueInfoProto(name=n) for n in made.output])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    data = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    with pytest.raises(Exception, match="out of range"):
+        ort.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, feeds)
+    with pytest.raises(IndexError, match=r"length -?\d of example .; accepted: 1 to|rows from"):
+        mx.onnx.load(data).run(feeds)["y"].asnumpy()

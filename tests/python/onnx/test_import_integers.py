@@ -418,7 +418,7 @@ def test_packed_rows_without_numbers_give_zeros():
 @pytest.mark.parametrize("out_type", ["uint8", "int8"])
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_steps_to_integers_and_back(size, out_type):
-    """_integer_quantize and _integer_dequantize alone; ties go to even, NaN is the zero point."""
+    """_integer_quantize and _integer_dequantize alone; ties go to even, NaN is the lowest integer."""
     random = np.random.RandomState(size)
     x = (random.randn(3, size) * 40).astype("float32")
     x.ravel()[:3] = 0.25, 0.75, np.nan
@@ -426,7 +426,7 @@ def test_steps_to_integers_and_back(size, out_type):
     arrays = [mx.nd.array(v, dtype=t) for v, t in ((x, "float32"), ([scale], "float32"), ([zero], out_type))]
     found = mx.nd._internal._integer_quantize(*arrays, out_type=out_type)
     bounds = np.iinfo(out_type)
-    expected = np.clip(np.round(np.nan_to_num(x, nan=0) / scale) + zero, bounds.min, bounds.max)
+    expected = np.clip(np.round(np.nan_to_num(x, nan=-1e9) / scale) + zero, bounds.min, bounds.max)
     assert found.dtype == np.dtype(out_type)
     np.testing.assert_array_equal(found.asnumpy(), expected)
     back = mx.nd._internal._integer_dequantize(found, *arrays[1:])

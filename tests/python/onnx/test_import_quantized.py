@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import MICROSOFT, check, model, node, ours
+from import_checks import MICROSOFT, check, model, node, ours, theirs
 
 RANDOM = np.random.RandomState(0)
 
@@ -234,3 +234,21 @@ def test_dynamic_layers_of_sequences():
              node("ConvInteger", ["q2", "v", "z2", "vz"], ["c2"]),
              node("Cast", ["c2"], ["f2"], to=1), node("Mul", ["f2", "s2"], ["y"])]
     check(nodes, {"x": floats(2, 32, 20)}, weights, atol=30)   # of some thousands
+
+
+@pytest.mark.parametrize("kind", ["UINT8", "INT8", "UINT16", "INT16", "UINT4", "INT4"])
+@pytest.mark.parametrize("along", [False, True])
+def test_what_is_no_number_is_the_lowest_integer(kind, along):
+    """The standard is silent; so does ONNX Runtime. Infinities are the ends."""
+    helper, types = pytest.importorskip("onnx").helper, pytest.importorskip("onnx").TensorProto
+    x = np.array([[np.nan, np.inf, -np.inf, 0.25], [1e30, -1e30, 2.5, np.nan]], "float32")
+    shape, more = ([4], {"axis": 1}) if along else ([], {})
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["q"], **more), node("DequantizeLinear", ["q", "s", "z"], ["y"], **more)]
+    constants = [helper.make_tensor("s", types.FLOAT, shape, [0.5] * (4 if along else 1)),
+                 helper.make_tensor("z", getattr(types, kind), shape, [3] * (4 if along else 1))]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", types.FLOAT, [2, 4])],
+                              [helper.make_tensor_value_info("y", types.FLOAT, None)], constants)
+    data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    got = ours(data, {"x": x})[0]
+    np.testing.assert_array_equal(got, theirs(data, {"x": x})[0])
+    assert got[0, 0] == got[0, 2] == got.min() and got[0, 1] == got.max()

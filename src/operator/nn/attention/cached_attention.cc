@@ -25,10 +25,11 @@ namespace {
 // ---- new rows
 
 struct CacheAppendParam : public Parameter<CacheAppendParam> {
-  int64_t room;
+  int64_t room, least;
   bool with_dropped;
   MXNET_DECLARE_PARAM(CacheAppendParam) {
     MXNET_FIELD(room).set_default(0).describe("Rows of the result; 0: as many as the cache has. What is behind the cache's is 0.");
+    MXNET_FIELD(least).set_default(0).describe("Least of the lengths that are accepted.");
     MXNET_FIELD(with_dropped).set_default(false).describe("`dropped` rows of the cache are left out first, and those behind them move up.");
   }
 };
@@ -67,7 +68,10 @@ void Append(KernelArgs& args) {
   const size_t row = static_cast<size_t>(cache.shape[3]) * DTypeSize(out.dtype);
   const int64_t *starts = AsInt64(args, args.in[2]), *lengths = AsInt64(args, args.in[3]);
   const int64_t* const dropped = args.param<CacheAppendParam>().with_dropped ? AsInt64(args, args.in[4]) : nullptr;
+  const int64_t least = args.param<CacheAppendParam>().least;
   for (int64_t b = 0; b < batch; ++b) {
+    MXNET_CHECK_KIND(lengths[b] >= least, Index)
+        << "[_cache_append] length " << lengths[b] << " of example " << b << "; accepted: " << least << " to " << room;
     MXNET_CHECK_KIND(!dropped || (dropped[b] >= 0 && dropped[b] <= length), Index)
         << "[_cache_append] " << dropped[b] << " rows of example " << b << " are dropped; accepted: 0 to " << length;
     const int64_t end = std::min(lengths[b], starts[b] > INT64_MAX - steps ? INT64_MAX : starts[b] + steps);
