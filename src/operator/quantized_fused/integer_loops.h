@@ -18,7 +18,8 @@ struct BytePair {
 
 /*
  * All round to the nearest whole number, ties to the even one, and cut to the limits.
- * DivideToBytes: x / scale, rounded, + zero; NaN gives the lowest. AddPairs, MultiplyPairs: BytePair.
+ * DivideToBytes: x / scale, rounded, + zero; NaN gives the lowest. AddPairs,
+ * MultiplyPairs: BytePair.
  * LookUp: table[x] of bytes as they lie in memory. AddColumns: sums[j] += x[i * n + j] over `rows`
  * rows; SumBytes: the sum of n bytes.
  */

@@ -228,7 +228,7 @@ def test_shared_buffers_of_attention_are_refused():
 @pytest.mark.parametrize("last, steps, past", [([-1, 2], 3, 0), ([2, -5], 3, 0), ([-1, 6], 1, 6), ([7, 6], 1, 6)])
 def test_lengths_out_of_range_are_refused(last, steps, past):
     """seqlens_k is the place of the last token, so -1 says that there is none."""
-    helper, types = onnx.helper, onnx.TensorProto
+    helper = onnx.helper
     floats = lambda *shape: np.random.RandomState(0).randn(*shape).astype("float32")
     feeds = {"q": floats(2, steps, 32), "k": floats(2, steps, 16), "v": floats(2, steps, 16), "pk": floats(2, 2, past, 8),
              "pv": floats(2, 2, past, 8), "s": np.array(last, "int32"), "t": np.array(past + steps, "int32")}

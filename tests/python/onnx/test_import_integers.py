@@ -418,7 +418,7 @@ def test_packed_rows_without_numbers_give_zeros():
 @pytest.mark.parametrize("out_type", ["uint8", "int8"])
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_steps_to_integers_and_back(size, out_type):
-    """_integer_quantize and _integer_dequantize alone; ties go to even, NaN is the lowest integer."""
+    """_integer_quantize and _integer_dequantize; ties go to even, NaN is the lowest integer."""
     random = np.random.RandomState(size)
     x = (random.randn(3, size) * 40).astype("float32")
     x.ravel()[:3] = 0.25, 0.75, np.nan
