@@ -78,6 +78,10 @@ const FileKind kKinds[] = {
     {"xz", "compressed by xz", "unpack it first: unxz, or tar -xf", nullptr},
     {"zstd", "compressed by zstd", "unpack it first: unzstd", nullptr},
     {"7z", "a 7z archive", "unpack it first: 7z x", nullptr},
+    {"torch_tar", "a PyTorch file of before version 0.2, which is a tar archive",
+     "read and save it again where PyTorch runs: torch.save(torch.load(path, weights_only=False), 'weights.pt'), then "
+     "mx.contrib.torch.load('weights.pt')",
+     kNoNetwork},
     {"tar", "a tar archive", "unpack it first: tar -xf", nullptr},
     {"zip", "a zip archive", "unpack it first: unzip", nullptr},
     {"png", "a PNG picture", "mx.image.imread(path) reads it", "it is read by image iterators, and is no network"},
@@ -197,7 +201,11 @@ const char* OfHead(const std::string& head) {
     return head.substr(0, 32).find(kTorchMagic) != std::string::npos ? "torch_legacy" : "pickle";
   if (const char* kind = OfProtobuf(head)) return kind;
   if (head.size() >= 8 && head.compare(4, 4, "TFL3") == 0) return "tflite";
-  if (head.size() >= 262 && head.compare(257, 5, "ustar") == 0) return "tar";
+  if (head.size() >= 262 && head.compare(257, 5, "ustar") == 0) {
+    const std::string first = head.substr(0, head.find('\0'));  // torch.save's four members
+    const bool torch = first == "sys_info" || first == "pickle" || first == "tensors" || first == "storages";
+    return torch ? "torch_tar" : "tar";
+  }
   return OfText(head);
 }
 

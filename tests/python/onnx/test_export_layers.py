@@ -177,6 +177,14 @@ def test_box_nms(more, tmp_path):
     check_symbol(symbol, {"x": boxes()}, {}, tmp_path, dynamic=True, dynamic_input_shapes=[("n", "boxes", 6)])
 
 
+@pytest.mark.parametrize("form", ["corner", "center"])
+def test_box_nms_of_boxes_that_end_before_they_begin(form, tmp_path):
+    """They are empty: nothing suppresses them."""
+    boxes = np.concatenate([positive(1, 20, 1), around_zero(1, 20, 4)], axis=2)
+    check_symbol(S.contrib.box_nms(x, coord_start=1, score_index=0, id_index=-1, overlap_thresh=0.2, in_format=form),
+                 {"x": boxes}, {}, tmp_path)
+
+
 @pytest.mark.parametrize("more", [{}, {"threshold": 0.4}, {"force_suppress": True, "nms_threshold": 0.3}, {"clip": False}])
 def test_detection(more, tmp_path):
     anchors = boxes()[:1, :6, 2:] / 2

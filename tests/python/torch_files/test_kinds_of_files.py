@@ -29,10 +29,11 @@ def made(*entries):
     return held.getvalue()
 
 
-def tar():
+def tar(*names):
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as out:
-        out.addfile(tarfile.TarInfo("a.txt"))
+        for name in names:
+            out.addfile(tarfile.TarInfo(name))
     return held.getvalue()
 
 
@@ -60,7 +61,8 @@ FILES = {
     "xz": (lzma.compress(b"x"), "compressed by xz"),
     "zstd": (b"\x28\xb5\x2f\xfd" + bytes(9), "compressed by zstd"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(40), "a 7z archive"),
-    "tar": (tar(), "a tar archive"),
+    "torch_tar": (tar("sys_info", "pickle", "tensors", "storages"), r"PyTorch file of before version 0.2, .*weights_only=False"),
+    "tar": (tar("a.txt"), "a tar archive: unpack"),
     "zip": (made("a.txt"), "a zip archive"),
     "png": (b"\x89PNG\r\n\x1a\n" + bytes(40), r"a PNG picture: mx.image.imread\(path\)"),
     "jpeg": (b"\xff\xd8\xff\xe0" + bytes(40), "a JPEG picture"),

@@ -29,6 +29,12 @@ def _to_corner(c, boxes):
     return c.op("Concat", c.op("Sub", middle, half), c.op("Add", middle, half), axis=-1)
 
 
+def _never_turned(c, corners):
+    """Boxes that end before they begin are empty: readers would exchange their corners."""
+    low, high = _columns(c, corners, 0, 2), _columns(c, corners, 2, 4)
+    return c.op("Concat", low, c.op("Max", low, high), axis=-1)
+
+
 def _apart_by_class(c, corners, classes):
     """Boxes of each class where those of no other class are."""
     largest = c.op("Add", c.reduce("Max", c.op("Abs", corners), [0, 1, 2]), c.const(1))
@@ -88,6 +94,7 @@ def _(c):
     scores = c.squeeze(_columns(c, x, place, place + 1), 2)
     coordinates = _columns(c, x, start, start + 4)
     corners = _to_corner(c, coordinates) if params["in_format"] == "center" else coordinates
+    corners = _never_turned(c, corners)
     valid = c.op("Greater", scores, c.const(params["valid_thresh"]))
     classes = None
     if params["id_index"] >= 0:
