@@ -1,9 +1,11 @@
 // _contrib_tree_ensemble: the scores of decision trees.
 #include <algorithm>
-#include <limits>
+#include <vector>
 
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
+#include "operator/indexing/tree_walk.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "rtc/loop.h"
@@ -12,9 +14,7 @@ namespace mxnet {
 namespace {
 
 enum class Fold : int { kSum, kMin, kMax };  // as gpu_trees.cuh, like the comparisons
-enum Comparison : int { kLessEqual, kLess, kGreaterEqual, kGreater, kEqual, kNotEqual };
 constexpr int kMixed = -1;
-constexpr int kTogether = 16;  // ways that one thread walks down at a time
 
 struct TreeEnsembleParam : public Parameter<TreeEnsembleParam> {
   int64_t depth;
@@ -23,7 +23,7 @@ struct TreeEnsembleParam : public Parameter<TreeEnsembleParam> {
     MXNET_FIELD(depth).set_lower_bound(0).describe("The most steps from a root to a leaf.");
     MXNET_FIELD(comparison)
         .set_default(kMixed)
-        .set_range(kMixed, kNotEqual)
+        .set_range(kMixed, trees::kNotEqual)
         .describe("What all nodes ask: 0 data <= value, 1 <, 2 >=, 3 >, 4 ==, 5 !=. -1: each node says it.");
     MXNET_FIELD(aggregate)
         .set_default(static_cast<int>(Fold::kSum))
@@ -64,121 +64,38 @@ bool TreesType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 }
 
 template <typename T>
-struct Trees {
-  const int32_t* nodes;  // (nodes, 3): feature or leaf * 16 + missing goes to yes * 8 + comparison; yes; no
-  const T* values;
-  const int32_t* roots;
-  const T* weights;
-  int64_t features, num_nodes, trees, leaves, targets, depth;
-};
-
-template <int C, typename T>
-bool Compare(int node, T x, T value) {
-  switch (C == kMixed ? node & 7 : C) {
-    case kLess: return x < value;
-    case kGreaterEqual: return x >= value;
-    case kGreater: return x > value;
-    case kEqual: return x == value;
-    case kNotEqual: return x != value;
-    default: return x <= value;
-  }
+void Add(const trees::Forest<T>& f, Fold fold, bool first, const uint32_t* ends, int64_t count, T* y) {
+  if (first) return trees::Add(f, ends, count, y, [](T, T w) { return w; });
+  if (fold == Fold::kMin) return trees::Add(f, ends, count, y, [](T s, T w) { return std::min(s, w); });
+  if (fold == Fold::kMax) return trees::Add(f, ends, count, y, [](T s, T w) { return std::max(s, w); });
+  trees::Add(f, ends, count, y, [](T s, T w) { return s + w; });
 }
 
-/* A way from a root to a leaf: of one example in one tree. */
-template <typename T>
-struct Way {
-  const T* x;
-  uint32_t at;      // a node
-  int32_t example;  // of those that are computed together
-};
+constexpr int64_t kSteps = 8192;  // that pay for a thread, of some two nanoseconds each
 
-/* Walks `count` ways to their ends. Which child is next must not be a branch, for nobody can
- * foresee it; lookups of one way wait while those of others run. Whatever the arrays have, it reads
- * within them. kMissing: data may have NaN. */
-template <int C, bool kMissing, typename T>
-void Walk(const Trees<T>& t, Way<T>* ways, int count) {
-  const uint32_t last = static_cast<uint32_t>(t.num_nodes) - 1, last_feature = static_cast<uint32_t>(t.features) - 1;
-  for (int64_t level = 0; level < t.depth; ++level) {
-    uint32_t moved = 0;
-    for (int j = 0; j < count; ++j) {
-      Way<T>& way = ways[j];
-      const int32_t* node = t.nodes + static_cast<size_t>(way.at) * 3;
-      const T v = way.x[std::min(static_cast<uint32_t>(node[0] >> 4), last_feature)];
-      int yes = Compare<C>(node[0], v, t.values[way.at]);
-      if (kMissing) yes |= static_cast<int>(v != v) & (node[0] >> 3);
-      const uint32_t next = std::min(static_cast<uint32_t>(node[2 - yes]), last);
-      moved |= next ^ way.at;
-      way.at = next;
-    }
-    if (!moved) return;  // leaves lead to themselves
-  }
+/* Of few examples, where trees are divided among threads. Scores are added in the order of trees
+ * here, too: they must not depend on the batch. */
+template <int Q, typename T>
+void ScoresOfFew(const trees::Forest<T>& f, Fold fold, const T* x, int64_t examples, T* y) {
+  std::vector<uint32_t> ends(static_cast<size_t>(f.trees * examples));
+  ParallelFor(f.trees, kSteps / (examples * f.depth) + 1, [&](int64_t begin, int64_t end) {
+    trees::Ends<Q>(f, x, examples, begin, end, [&](int64_t tree, const uint32_t* found) { std::copy_n(found, examples, &ends[static_cast<size_t>(tree * examples)]); });
+  });
+  for (int64_t tree = 0; tree < f.trees; ++tree) Add(f, fold, tree == 0, &ends[static_cast<size_t>(tree * examples)], examples, y);
 }
 
-/* What the leaves at which `count` ways have ended add to the scores. The ways of one example are
- * in the order of trees. */
-template <typename T, typename F>
-void Add(const Trees<T>& t, const Way<T>* ways, int count, T* y, F fold) {
-  for (int j = 0; j < count; ++j) {
-    const uint32_t leaf = static_cast<uint32_t>(t.nodes[static_cast<size_t>(ways[j].at) * 3] >> 4);
-    const T* w = t.weights + std::min<int64_t>(leaf, t.leaves - 1) * t.targets;
-    T* scores = y + ways[j].example * t.targets;
-    if (t.targets == 1)
-      scores[0] = fold(scores[0], w[0]);
-    else
-      for (int64_t i = 0; i < t.targets; ++i) scores[i] = fold(scores[i], w[i]);
-  }
-}
-
-template <typename T>
-void Add(const Trees<T>& t, Fold fold, bool first, const Way<T>* ways, int count, T* y) {
-  if (first) return Add(t, ways, count, y, [](T, T w) { return w; });
-  if (fold == Fold::kMin) return Add(t, ways, count, y, [](T s, T w) { return std::min(s, w); });
-  if (fold == Fold::kMax) return Add(t, ways, count, y, [](T s, T w) { return std::max(s, w); });
-  Add(t, ways, count, y, [](T s, T w) { return s + w; });
-}
-
-/* The scores of some examples: of as many in one tree at a time as there are, since its nodes are
- * in the cache then; of few, in several trees. */
-template <int C, bool kMissing, typename T>
-void ScoresOf(const Trees<T>& t, Fold fold, const T* x, int64_t examples, T* y) {
-  Way<T> ways[kTogether];
-  const uint32_t last = static_cast<uint32_t>(t.num_nodes) - 1;
-  const int64_t trees = std::max<int64_t>(1, kTogether / examples);
-  for (int64_t tree = 0; tree < t.trees; tree += trees) {
-    const int64_t end = std::min(t.trees, tree + trees);
-    for (int64_t begin = 0; begin < examples; begin += kTogether) {
-      const int64_t count = std::min<int64_t>(kTogether, examples - begin);
-      int n = 0;
-      for (int64_t k = tree; k < end; ++k)
-        for (int64_t i = begin; i < begin + count; ++i)
-          ways[n++] = {x + i * t.features, std::min(static_cast<uint32_t>(t.roots[k]), last), static_cast<int32_t>(i)};
-      Walk<C, kMissing>(t, ways, n);
-      const int first = tree == 0 ? static_cast<int>(count) : 0;
-      if (first) Add(t, fold, true, ways, first, y);
-      Add(t, fold, false, ways + first, n - first, y);
-    }
-  }
-}
-
-template <typename T>
-bool AnyMissing(const T* x, int64_t size) {
-  bool any = false;
-  for (int64_t i = 0; i < size; ++i) any |= x[i] != x[i];
-  return any;
-}
-
-template <int C, typename T>
-void Scores(const Trees<T>& t, Fold fold, const T* x, int64_t examples, T* y) {
-  if (t.trees == 0) return void(std::fill_n(y, examples * t.targets, T(0)));
-  constexpr int64_t kSteps = 8192;        // of some two nanoseconds each
+template <int Q, typename T>
+void Scores(const trees::Forest<T>& f, Fold fold, const T* x, int64_t examples, T* y) {
+  if (f.trees == 0) return void(std::fill_n(y, examples * f.targets, T(0)));
   constexpr int64_t kNumbers = 16 << 10;  // of data and scores: they stay in the cache while trees pass
-  const int64_t block = std::clamp<int64_t>(kNumbers / (t.features + t.targets), kTogether, 8 * kTogether);
-  ParallelFor(examples, kSteps / (1 + t.trees * std::min<int64_t>(t.depth, kSteps)) + 1, [&](int64_t begin, int64_t end) {
+  const int64_t block = std::clamp<int64_t>(kNumbers / (f.features + f.targets), 16, trees::kTogether);
+  const int64_t steps = f.trees * std::clamp<int64_t>(f.depth, 1, kSteps), grain = kSteps / steps + 1;
+  if (examples < 4 && f.depth > 0 && examples * steps >= 2 * kSteps && OmpMaxThreads() > examples) return ScoresOfFew<Q>(f, fold, x, examples, y);
+  ParallelFor(examples, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += block) {
       const int64_t count = std::min(block, end - i);
-      const T* from = x + i * t.features;
-      const auto run = AnyMissing(from, count * t.features) ? ScoresOf<C, true, T> : ScoresOf<C, false, T>;
-      run(t, fold, from, count, y + i * t.targets);
+      trees::Ends<Q>(f, x + i * f.features, count, 0, f.trees,
+                     [&](int64_t tree, const uint32_t* ends) { Add(f, fold, tree == 0, ends, count, y + i * f.targets); });
     }
   });
 }
@@ -186,14 +103,28 @@ void Scores(const Trees<T>& t, Fold fold, const T* x, int64_t examples, T* y) {
 /* No way is longer than there are nodes, unless it is a circle. */
 int64_t StepsAtMost(const KernelArgs& a) { return std::min(a.param<TreeEnsembleParam>().depth, a.in[1].shape[0]); }
 
+/* The form in which trees are walked: kept between calls where a plan lets us. */
+template <typename T>
+const trees::Head* Packed(KernelArgs& a, int64_t room) {
+  const trees::Given<T> given = {a.in[1].data<int32_t>(), a.in[2].data<T>(),  a.in[3].data<int32_t>(), a.in[1].shape[0], a.in[3].Size(),
+                                 a.in[0].shape[1],        a.in[4].shape[0], a.param<TreeEnsembleParam>().comparison};
+  const size_t bytes = trees::BytesOf<T>(room);
+  const uint64_t form = static_cast<uint64_t>(given.features) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(given.leaves) * 2 + (sizeof(T) == 8);
+  const float* made = nn::KeptWeights(a, 1, given.nodes, form & (nn::kOfContentsAlone - 1), static_cast<int64_t>(bytes / sizeof(float)),
+                                      [&](float* to) { trees::Packer<T>(given, room, to).Run(); }, {2, 3});
+  return reinterpret_cast<const trees::Head*>(made);
+}
+
 template <typename T>
 void OnCpu(KernelArgs& a, const TreeEnsembleParam& param) {
-  const Trees<T> t = {a.in[1].data<int32_t>(), a.in[2].data<T>(), a.in[3].data<int32_t>(), a.in[4].data<T>(), a.in[0].shape[1],
-                      a.in[1].shape[0],        a.in[3].Size(),    a.in[4].shape[0],        a.in[4].shape[1],  StepsAtMost(a)};
-  const auto run = param.comparison == kLessEqual ? Scores<kLessEqual, T>
-                   : param.comparison == kLess    ? Scores<kLess, T>
-                                                  : Scores<kMixed, T>;
-  run(t, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
+  const int64_t count = a.in[1].shape[0], roots = a.in[3].Size(), leaves = a.in[4].shape[0];
+  int64_t room = roots + 2 * std::max<int64_t>(0, count - leaves);  // each leaf has weights of its own, as a rule
+  const trees::Head* head = Packed<T>(a, room);
+  if (!head->fits) head = Packed<T>(a, room = roots + 2 * count);
+  const auto* nodes = reinterpret_cast<const trees::Node<T>*>(head + 1);
+  const trees::Forest<T> f = {nodes, reinterpret_cast<const uint32_t*>(nodes + room), a.in[4].data<T>(), a.in[0].shape[1], roots, a.in[4].shape[1], StepsAtMost(a)};
+  const auto run = head->question == trees::kAbove ? Scores<trees::kAbove, T> : head->question == trees::kNotBelow ? Scores<trees::kNotBelow, T> : Scores<trees::kAny, T>;
+  run(f, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
 }
 
 void TreeEnsemble(KernelArgs& a) {
