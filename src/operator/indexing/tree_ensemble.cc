@@ -71,14 +71,14 @@ void Add(const trees::Forest<T>& f, Fold fold, bool first, const uint32_t* ends,
   trees::Add(f, ends, count, y, [](T s, T w) { return s + w; });
 }
 
-constexpr int64_t kSteps = 8192;  // that pay for a thread, of some two nanoseconds each
+constexpr int64_t kSteps = 4096;  // that pay for a thread, of some two nanoseconds each
 
 /* Of few examples, where trees are divided among threads. Scores are added in the order of trees
  * here, too: they must not depend on the batch. */
 template <int Q, typename T>
 void ScoresOfFew(const trees::Forest<T>& f, Fold fold, const T* x, int64_t examples, T* y) {
   std::vector<uint32_t> ends(static_cast<size_t>(f.trees * examples));
-  ParallelFor(f.trees, kSteps / (examples * f.depth) + 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(f.trees, kSteps / (examples * f.usual_depth) + 1, [&](int64_t begin, int64_t end) {
     trees::Ends<Q>(f, x, examples, begin, end, [&](int64_t tree, const uint32_t* found) { std::copy_n(found, examples, &ends[static_cast<size_t>(tree * examples)]); });
   });
   for (int64_t tree = 0; tree < f.trees; ++tree) Add(f, fold, tree == 0, &ends[static_cast<size_t>(tree * examples)], examples, y);
@@ -89,8 +89,8 @@ void Scores(const trees::Forest<T>& f, Fold fold, const T* x, int64_t examples, 
   if (f.trees == 0) return void(std::fill_n(y, examples * f.targets, T(0)));
   constexpr int64_t kNumbers = 16 << 10;  // of data and scores: they stay in the cache while trees pass
   const int64_t block = std::clamp<int64_t>(kNumbers / (f.features + f.targets), 16, trees::kTogether);
-  const int64_t steps = f.trees * std::clamp<int64_t>(f.depth, 1, kSteps), grain = kSteps / steps + 1;
-  if (examples < 4 && f.depth > 0 && examples * steps >= 2 * kSteps && OmpMaxThreads() > examples) return ScoresOfFew<Q>(f, fold, x, examples, y);
+  const int64_t steps = f.trees * f.usual_depth, grain = kSteps / steps + 1;
+  if (examples < 4 && examples * steps >= 2 * kSteps && OmpMaxThreads() > examples) return ScoresOfFew<Q>(f, fold, x, examples, y);
   ParallelFor(examples, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += block) {
       const int64_t count = std::min(block, end - i);
@@ -108,11 +108,18 @@ template <typename T>
 const trees::Head* Packed(KernelArgs& a, int64_t room) {
   const trees::Given<T> given = {a.in[1].data<int32_t>(), a.in[2].data<T>(),  a.in[3].data<int32_t>(), a.in[1].shape[0], a.in[3].Size(),
                                  a.in[0].shape[1],        a.in[4].shape[0], a.param<TreeEnsembleParam>().comparison};
-  const size_t bytes = trees::BytesOf<T>(room);
+  const size_t bytes = trees::BytesOf<T>(room, given.leaves);
   const uint64_t form = static_cast<uint64_t>(given.features) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(given.leaves) * 2 + (sizeof(T) == 8);
   const float* made = nn::KeptWeights(a, 1, given.nodes, form & (nn::kOfContentsAlone - 1), static_cast<int64_t>(bytes / sizeof(float)),
                                       [&](float* to) { trees::Packer<T>(given, room, to).Run(); }, {2, 3});
   return reinterpret_cast<const trees::Head*>(made);
+}
+
+/* Most leaves of deep trees are not far below where they would be in full ones. */
+int64_t UsualDepth(int64_t nodes, int64_t trees, int64_t most) {
+  int64_t depth = 2;
+  for (int64_t n = trees; n < nodes; n *= 2) ++depth;
+  return std::clamp<int64_t>(depth, 1, std::max<int64_t>(1, most));
 }
 
 template <typename T>
@@ -122,9 +129,11 @@ void OnCpu(KernelArgs& a, const TreeEnsembleParam& param) {
   const trees::Head* head = Packed<T>(a, room);
   if (!head->fits) head = Packed<T>(a, room = roots + 2 * count);
   const auto* nodes = reinterpret_cast<const trees::Node<T>*>(head + 1);
-  const trees::Forest<T> f = {nodes, reinterpret_cast<const uint32_t*>(nodes + room), a.in[4].data<T>(), a.in[0].shape[1], roots, a.in[4].shape[1], StepsAtMost(a)};
-  const auto run = head->question == trees::kAbove ? Scores<trees::kAbove, T> : head->question == trees::kNotBelow ? Scores<trees::kNotBelow, T> : Scores<trees::kAny, T>;
-  run(f, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
+  const auto* leaf = leaves > trees::kMostLeaves<T> ? reinterpret_cast<const uint32_t*>(nodes + room) : nullptr;
+  const trees::Forest<T> f = {nodes, leaf, a.in[4].data<T>(), a.in[0].shape[1], roots, a.in[4].shape[1], StepsAtMost(a), head->asks_missing != 0, UsualDepth(count, roots, StepsAtMost(a))};
+  static void (*const runs[])(const trees::Forest<T>&, Fold, const T*, int64_t, T*) = {
+      Scores<trees::kAbove, T>, Scores<trees::kNotBelow, T>, Scores<trees::kBelow, T>, Scores<trees::kNotAbove, T>, Scores<trees::kAny, T>};
+  runs[head->question](f, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
 }
 
 void TreeEnsemble(KernelArgs& a) {
