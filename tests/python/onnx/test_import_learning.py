@@ -244,3 +244,57 @@ def test_an_example_has_its_scores_in_any_batch(targets, aggregate, modes):
         np.testing.assert_array_equal(got[:40], one_by_one[:count])
     want = theirs(model([made], {"x": x}, {}), {"x": x})[0]
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+# Where nodes ask alike once questions are turned, and where they do not.
+QUESTIONS = [("BRANCH_LEQ",), ("BRANCH_LT",), ("BRANCH_GT",), ("BRANCH_GTE",), ("BRANCH_EQ",), ("BRANCH_NEQ",),
+             ("BRANCH_LEQ", "BRANCH_GT"), ("BRANCH_LT", "BRANCH_GTE"),
+             ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE", "BRANCH_EQ", "BRANCH_NEQ")]
+
+
+@pytest.mark.parametrize("modes", QUESTIONS)
+@pytest.mark.parametrize("tracks", ["no", "yes", "both", "absent"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_every_number_goes_where_its_node_says(modes, tracks, dtype):
+    """NaN, infinities, zeros of both signs and numbers equal to those of nodes; by one row,
+    by vectors of rows (tree_tops.h) and by blocks of them."""
+    for depth in (1, 2, 5, 7):
+        made = trees("target", 9, 1, modes, depth=depth, features=3)
+        values = np.array(made["nodes_values"]).round() + 0.0
+        made["nodes_values"] = [float(v) for v in values]
+        if tracks == "absent":
+            del made["nodes_missing_value_tracks_true"]
+        elif tracks != "both":
+            made["nodes_missing_value_tracks_true"] = [int(tracks == "yes")] * len(values)
+        made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=1, **made, **LEARNING)
+        x = RANDOM.randint(-2, 3, (150, 3)).astype(dtype)
+        if dtype != "int64":
+            for hole in (np.nan, np.inf, -np.inf, -0.0):
+                x[RANDOM.rand(*x.shape) < 0.1] = hole
+        known = x.astype("float32") if dtype == "int64" else x   # onnxruntime refuses integers here
+        want = theirs(model([made], {"x": known}, {}), {"x": known})[0]
+        for rows in (150, 17, 4, 3, 1, 0):
+            got = ours(model([made], {"x": x[:rows]}, {}), {"x": x[:rows]})[0]
+            np.testing.assert_allclose(got, want[:rows], rtol=1e-5, atol=1e-5)
+
+
+def test_values_that_are_nan():
+    """Nothing is below, equal to or above them; other nodes ask as before."""
+    made = trees("target", 12, 1, ("BRANCH_LEQ",), depth=5)
+    for i, mode in enumerate(made["nodes_modes"]):
+        if mode != "LEAF" and i % 5 == 0:
+            made["nodes_values"][i] = float("nan")
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=1, **made, **LEARNING)
+    x = floats(33, 4)
+    x[RANDOM.rand(33, 4) < 0.2] = np.nan
+    check(made, {"x": x}, rtol=1e-5, atol=1e-5)
+
+
+def test_forests_that_threads_divide():
+    """So many trees that also one example is for several threads, with sums in the same order."""
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=2, **trees("target", 1500, 2, depth=6), **LEARNING)
+    x = floats(40, 4)
+    whole = ours(model([made], {"x": x}, {}), {"x": x})[0]
+    for rows in (1, 2, 3):
+        np.testing.assert_array_equal(ours(model([made], {"x": x[:rows]}, {}), {"x": x[:rows]})[0], whole[:rows])
+    np.testing.assert_allclose(whole, theirs(model([made], {"x": x}, {}), {"x": x})[0], rtol=1e-4, atol=1e-3)

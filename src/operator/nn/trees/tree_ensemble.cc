@@ -4,8 +4,8 @@
 
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
-#include "operator/indexing/tree_walk.h"
 #include "operator/nn/common/kept_weights.h"
+#include "operator/nn/trees/tree_walk.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "rtc/loop.h"
@@ -79,7 +79,8 @@ template <int Q, typename T>
 void ScoresOfFew(const trees::Forest<T>& f, Fold fold, const T* x, int64_t examples, T* y) {
   std::vector<uint32_t> ends(static_cast<size_t>(f.trees * examples));
   ParallelFor(f.trees, kSteps / (examples * f.usual_depth) + 1, [&](int64_t begin, int64_t end) {
-    trees::Ends<Q>(f, x, examples, begin, end, [&](int64_t tree, const uint32_t* found) { std::copy_n(found, examples, &ends[static_cast<size_t>(tree * examples)]); });
+    trees::Ends<Q>(f, x, examples, begin, end,
+                   [&](int64_t tree, const uint32_t* found) { std::copy_n(found, examples, &ends[static_cast<size_t>(tree * examples)]); });
   });
   for (int64_t tree = 0; tree < f.trees; ++tree) Add(f, fold, tree == 0, &ends[static_cast<size_t>(tree * examples)], examples, y);
 }
@@ -106,10 +107,12 @@ int64_t StepsAtMost(const KernelArgs& a) { return std::min(a.param<TreeEnsembleP
 /* The form in which trees are walked: kept between calls where a plan lets us. */
 template <typename T>
 const trees::Head* Packed(KernelArgs& a, int64_t room) {
-  const trees::Given<T> given = {a.in[1].data<int32_t>(), a.in[2].data<T>(),  a.in[3].data<int32_t>(), a.in[1].shape[0], a.in[3].Size(),
-                                 a.in[0].shape[1],        a.in[4].shape[0], a.param<TreeEnsembleParam>().comparison};
-  const size_t bytes = trees::BytesOf<T>(room, given.leaves);
-  const uint64_t form = static_cast<uint64_t>(given.features) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(given.leaves) * 2 + (sizeof(T) == 8);
+  const trees::Given<T> given = {
+      a.in[1].data<int32_t>(), a.in[2].data<T>(), a.in[3].data<int32_t>(), a.in[1].shape[0],
+      a.in[3].Size(),          a.in[0].shape[1],  a.in[4].shape[0],        a.param<TreeEnsembleParam>().comparison};
+  const size_t bytes = trees::BytesOf<T>(given.trees, room, given.leaves);
+  const uint64_t form =
+      static_cast<uint64_t>(given.features) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(given.leaves) * 2 + (sizeof(T) == 8);
   const float* made = nn::KeptWeights(a, 1, given.nodes, form & (nn::kOfContentsAlone - 1), static_cast<int64_t>(bytes / sizeof(float)),
                                       [&](float* to) { trees::Packer<T>(given, room, to).Run(); }, {2, 3});
   return reinterpret_cast<const trees::Head*>(made);
@@ -128,9 +131,20 @@ void OnCpu(KernelArgs& a, const TreeEnsembleParam& param) {
   int64_t room = roots + 2 * std::max<int64_t>(0, count - leaves);  // each leaf has weights of its own, as a rule
   const trees::Head* head = Packed<T>(a, room);
   if (!head->fits) head = Packed<T>(a, room = roots + 2 * count);
-  const auto* nodes = reinterpret_cast<const trees::Node<T>*>(head + 1);
+  const auto* tops = reinterpret_cast<const trees::Top<T>*>(head + 1);
+  const auto* nodes = reinterpret_cast<const trees::Node<T>*>(tops + roots);
   const auto* leaf = leaves > trees::kMostLeaves<T> ? reinterpret_cast<const uint32_t*>(nodes + room) : nullptr;
-  const trees::Forest<T> f = {nodes, leaf, a.in[4].data<T>(), a.in[0].shape[1], roots, a.in[4].shape[1], StepsAtMost(a), head->asks_missing != 0, UsualDepth(count, roots, StepsAtMost(a))};
+  const trees::Forest<T> f = {head->question,
+                              tops,
+                              nodes,
+                              leaf,
+                              a.in[4].data<T>(),
+                              a.in[0].shape[1],
+                              roots,
+                              a.in[4].shape[1],
+                              StepsAtMost(a),
+                              head->asks_missing != 0,
+                              UsualDepth(count, roots, StepsAtMost(a))};
   static void (*const runs[])(const trees::Forest<T>&, Fold, const T*, int64_t, T*) = {
       Scores<trees::kAbove, T>, Scores<trees::kNotBelow, T>, Scores<trees::kBelow, T>, Scores<trees::kNotAbove, T>, Scores<trees::kAny, T>};
   runs[head->question](f, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
@@ -144,7 +158,7 @@ void TreeEnsemble(KernelArgs& a) {
   for (int i = 0; i < 5; ++i) args.Add(a.in[static_cast<size_t>(i)].dptr);
   args.Add(a.out[0].dptr).Add(a.in[0].shape[1]).Add(a.in[1].shape[0]).Add(a.in[3].Size());
   args.Add(a.in[4].shape[0]).Add(a.in[4].shape[1]).Add(StepsAtMost(a));
-  rtc::LaunchItems(a.run, {"operator/indexing/gpu_trees.cuh", "tree_ensemble", {a.in[0].dtype}, {param.aggregate}}, a.in[0].shape[0],
+  rtc::LaunchItems(a.run, {"operator/nn/trees/gpu_trees.cuh", "tree_ensemble", {a.in[0].dtype}, {param.aggregate}}, a.in[0].shape[0],
                    &args);
 }
 
