@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "onnx/builder.h"
 #include "onnx/convert/operands.h"
 
 namespace mxnet {
@@ -167,6 +168,12 @@ void PRelu(Call& c) {
     // a slope of one dimension counted from the left before opset 7
     if (PerChannel(x, slope) || (c.opset < 7 && slope.ndim() == 1 && slope.size() == x.shape()[1]))
       return c.Out(c.Op("LeakyReLU", {x, c.Reshape(slope, Shape{x.shape()[1]})}, {{"act_type", "prelu"}}));
+  }
+  double number;
+  if (IsFloating(x.dtype()) && slope.size() == 1) {  // of PyTorch's PReLU without a number of channels
+    if (!c.builder()->Learns(slope) && ScalarOf(slope, &number))
+      return c.Out(c.Op("LeakyReLU", {x}, {{"act_type", "leaky"}, {"slope", Text(number)}}));
+    return c.Out(c.Op("LeakyReLU", {x, c.Reshape(slope, Shape{1})}, {{"act_type", "prelu"}}));
   }
   const Value low = c.Op("_npi_multiply", {x, slope});
   c.Out(c.Op("_npi_where", {WithNumber(c, "_npi_less_scalar", x, 0), low, x}));

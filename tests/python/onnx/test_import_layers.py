@@ -305,3 +305,25 @@ def test_resized_to_one_row(where, size):
     """It is taken from the middle by half_pixel, else from the beginning."""
     made = node("Resize", ["x", "", "", "s"], ["y"], mode="linear", coordinate_transformation_mode=where)
     check(made, {"x": floats(1, 2, 4, 6)}, {"s": np.array([1, 2, *size], np.int64)})
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 8), (5, 4), (7,), (2, 3, 4, 5)])
+@pytest.mark.parametrize("slope", [0.25, -0.5, 1.5])
+def test_one_slope_for_all(shape, slope):
+    """PyTorch's PReLU: a multiplication, a comparison and a choice took three passes."""
+    feeds, weights = {"x": floats(*shape)}, {"s": np.full((1,) * max(1, len(shape) - 1), slope, np.float32)}
+    feeds["x"].flat[:2] = np.inf, -np.inf
+    made = node("PRelu", ["x", "s"], ["y"])
+    check(made, feeds, weights)
+    loaded = mx.onnx.load(model([made], feeds, weights))
+    loaded(**feeds)
+    text = str(loaded.explain(runs=0))
+    assert "LeakyReLU" in text
+    assert "_npi_where" not in text
+    block = loaded.to_block(shapes={"x": shape})
+    x = mx.nd.array(np.abs(feeds["x"]).clip(1, 2) * -1)
+    with mx.autograd.record():
+        block(x).sum().backward()
+    gradients = [p.grad() for p in block.collect_params().values() if p.grad_req != "null"]
+    assert [g.size for g in gradients] == [1]   # it is learned
+    np.testing.assert_allclose(gradients[0].asnumpy().item(), x.sum().asscalar(), rtol=1e-5)

@@ -2,6 +2,7 @@
 // it on, and conversions stand only where somebody needs rows (or where a result leaves the graph).
 #include <atomic>
 #include <map>
+#include <set>
 
 #include "executor/passes/core/passes.h"
 #include "mxnet/env.h"
@@ -15,7 +16,7 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-constexpr int64_t kFewFilters = 4, kLeastChannels = 16, kLeastProducts = 256;  // of a number
+constexpr int64_t kFewFilters = 4, kLeastChannels = 16, kLeastProducts = 256, kLeastLength = 8;  // of a number
 
 /* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
  * want their channels last, compute convolutions of them. */
@@ -52,7 +53,16 @@ class LayoutChooser {
       : g_(g),
         info_(info),
         keeps_weights_(!context.on_cpu() && context.inference()),
-        brings_data_(context.on_cpu() && context.inference()) {}
+        brings_data_(context.on_cpu() && context.inference()) {
+    AnyNode(*g, [this](const NodePtr& n) {
+      for (size_t i = 0; i < n->inputs.size(); ++i) {
+        const bool convolution = i == 0 && IsConvolution(*n) && n->op()->layout == LayoutRule::kImages && WantsRows(*n);
+        (convolution ? for_convolutions_ : for_others_).insert(n->inputs[i].node.get());
+      }
+      return false;
+    });
+    for (const auto& e : g->outputs) for_others_.insert(e.node.get());
+  }
 
   /* Returns how many conversions and other labels there are. */
   int Run() {
@@ -109,7 +119,14 @@ class LayoutChooser {
 
   // A convolution, perhaps with what follows it, whose kernels pack their weights. REQUIRES: an
   // operator of images.
-  static bool IsConvolution(const Node& n) { return n.op()->trait<AsksForWeights>() != nullptr; }
+  static bool IsConvolution(const Node& n) { return !n.is_variable() && n.op()->trait<AsksForWeights>() != nullptr; }
+
+  // Are the channels of a sequence's convolution, with all of its filters, many enough for packed
+  // products of rows?
+  bool WantsRows(const Node& n) const {
+    const Shape &data = info_.shape(n.inputs[0]), &weight = info_.shape(n.inputs[1]);
+    return data.ndim() == 3 && data[1] >= kLeastChannels && weight[0] >= kLeastChannels && weight[1] == data[1];
+  }
 
   // Does a convolution compute so much with each number that this library's own kernels, which want
   // channels last, make up for a pass over its data? Others compute on planes.
@@ -131,11 +148,14 @@ class LayoutChooser {
   }
 
   // Of sequences only convolutions give channels last, and only ones whose readers may want them.
-  bool StaysPlain(const Node& n, const Choice& c) const {
+  bool StaysPlain(const Node& n, const NodePtr& original, const Choice& c) const {
     if (c.image_out.empty() || !c.image_out[0] || tensors_.at(c.inputs[0]).shape.ndim() != 3) return false;
     if (!IsConvolution(n)) return true;
-    const Shape& weight = tensors_.at(c.inputs[1]).shape;
-    return LayoutOf(c.inputs[0]) == Layout::kPlain && (weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1]);
+    if (LayoutOf(c.inputs[0]) != Layout::kPlain) return false;
+    const Shape &data = tensors_.at(c.inputs[0]).shape, &weight = tensors_.at(c.inputs[1]).shape, made = TensorOf(original, 0).shape;
+    // In steps of 1 there are kernels along the sequence, if it fills their vectors.
+    const bool along = 2 * made[2] > data[2] + 1 && made[2] >= kLeastLength;
+    return along || weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1];
   }
 
   // Does a convolution of few channels, each on its own, read planes in steps of 1? Its kernel
@@ -155,7 +175,7 @@ class LayoutChooser {
   void ChooseForImages(const Node& n, const NodePtr& original, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
-    if (StaysPlain(n, *c) || StaysOnPlanes(n, original, *c)) return ConvertImages(c, Layout::kPlain);
+    if (StaysPlain(n, original, *c) || StaysOnPlanes(n, original, *c)) return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
@@ -202,11 +222,15 @@ class LayoutChooser {
     if (!brings_data_ || RoleOf(*renewed) != Role::kTranspose) return nullptr;
     const NodeEntry& from = renewed->inputs[0];
     const Tensor &tensor = tensors_.at(from), made = TensorOf(original, 0);
-    if (tensor.shape.ndim() != 4 || tensor.dtype != kFloat32 || tensor.shape.Size() == 0) return nullptr;
-    const std::vector<int> axes = PermutationOf(*renewed, 4);
+    const int ndim = tensor.shape.ndim();
+    if (ndim < 3 || ndim > 4 || tensor.dtype != kFloat32 || tensor.shape.Size() == 0) return nullptr;
+    const std::vector<int> axes = PermutationOf(*renewed, ndim);
     const bool last = LayoutOf(from) == Layout::kChannelsLast;
-    const bool to_rows = last && axes == std::vector<int>{0, 2, 3, 1} && !Neutral(tensor.shape);
-    const bool to_images = !last && axes == std::vector<int>{0, 3, 1, 2} && !Neutral(made.shape) && made.shape[1] >= kLeastChannels / 2;
+    const bool rows = axes == (ndim == 4 ? std::vector<int>{0, 2, 3, 1} : std::vector<int>{0, 2, 1});
+    const bool images = axes == (ndim == 4 ? std::vector<int>{0, 3, 1, 2} : std::vector<int>{0, 2, 1});
+    const bool to_rows = last && rows && !Neutral(tensor.shape);
+    const bool to_images = !last && images && !Neutral(made.shape) && made.shape[1] >= kLeastChannels / 2 &&
+                           (ndim == 4 || (for_convolutions_.count(original.get()) && !for_others_.count(original.get())));
     if (!to_rows && !to_images) return nullptr;
     const NodePtr result = graph_ops::ReshapeTo(from, made.shape, renewed->name).node;
     result->control_deps = renewed->control_deps;
@@ -298,9 +322,10 @@ class LayoutChooser {
   const GraphInfo& info_;  // of the graph as it was
   const bool keeps_weights_, brings_data_;
   int changes_ = 0;
-  std::map<EntryKey, Tensor> tensors_;          // renewed entries
-  std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout
-  std::vector<NodePtr> keep_;                   // nodes whose addresses are keys
+  std::set<const Node*> for_convolutions_, for_others_;  // read as sequences by convolutions of many channels; by others
+  std::map<EntryKey, Tensor> tensors_;                   // renewed entries
+  std::map<EntryKey, NodeEntry> converted_[2];           // by wanted layout
+  std::vector<NodePtr> keep_;                            // nodes whose addresses are keys
 };
 
 }  // namespace

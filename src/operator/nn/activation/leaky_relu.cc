@@ -116,9 +116,13 @@ void Forward(KernelArgs& args) {
           for (int64_t o = b; o < e; ++o) MXNET_CPU_CALL(PreluRow)(dtype, x + o * c.channels, gamma, y + o * c.channels, c.channels);
         });
       Ran("vector loop");
+      if (c.shared)
+        return ParallelFor(n, kGrain, [&](int64_t b, int64_t e) {
+          MXNET_CPU_CALL(ActivationForward)(kActLeaky, dtype, x + b, y + b, e - b, static_cast<double>(gamma[0]));
+        });
       ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(ActivationForward)
-        (kActLeaky, dtype, x + i * c.inner, y + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
+        (kActLeaky, dtype, x + i * c.inner, y + i * c.inner, c.inner, gamma[i % c.channels]);
       });
     } else if (p.act_type == kRrelu) {
       T* mask = Wanted(a, 1) ? a.out[1].data<T>() : Workspace<T>(a, n);
@@ -185,7 +189,7 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
       if (dx)
         ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
           for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(ActivationBackward)
-          (kActLeaky, dtype, og + i * c.inner, x + i * c.inner, dx + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
+          (kActLeaky, dtype, og + i * c.inner, x + i * c.inner, dx + i * c.inner, c.inner, gamma[i % c.channels]);
         });
       if (Wanted(a, 1)) {
         std::vector<double> sums(c.channels, 0.0);
@@ -342,6 +346,8 @@ MXNET_REGISTER_OP(LeakyReLU)
     .set_uses_random()
     .set_depends_on_training()
     .set_gradient(Gradient)
+    .set_inplace({{0, 0}})
+    .set_layout(LayoutRule::kAgnostic)
     .set_precision_condition("act_type", {"elu", "selu"})
     .set_trait(InitialValues{InitialSlope})
     .set_trait(FusedAs(pointwise::Recipe::kActivation, 1))

@@ -221,7 +221,9 @@ void DataOfFewChannels(KernelArgs& args, const ConvCall& call) {
 bool TryHook(KernelArgs& args, const ConvCall& call) {
   if (ApartWindows(args, call)) return true;
   if (FewChannels(call)) return DataOfFewChannels(args, call), true;
-  if (DepthwisePlanes(args, call) || NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
+  if (DepthwisePlanes(args, call) || DepthwiseSequences(args, call) || NativeConvolution(args, call, nullptr) ||
+      GemmConvolution(args, call))
+    return true;
   auto hook = ActiveHooks().convolution;
   // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder
   // the data.

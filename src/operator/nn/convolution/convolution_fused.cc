@@ -5,6 +5,7 @@
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
+#include "operator/nn/convolution/depthwise_planes.h"
 #include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {
@@ -27,6 +28,7 @@ bool Run(KernelArgs& args, bool reference) {
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
+  if (!p.add && (DepthwisePlanes(args, call) || DepthwiseSequences(args, call))) return true;
   if (NativeConvolution(args, call, p.add ? addend.dptr : nullptr)) return true;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add) BeginWithAddend(addend, out);

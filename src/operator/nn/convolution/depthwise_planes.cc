@@ -7,6 +7,8 @@
 #include "base/ran.h"
 #include "base/round_up.h"
 #include "base/threads/omp.h"
+#include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/shared/host_scratch.h"
 
 namespace mxnet {
@@ -74,7 +76,7 @@ int Threads(int64_t planes, const Planes& p) {
 
 // `each`: so many filters read a plane.
 void Convolve(const Planes& p, int64_t planes, int64_t filters, int64_t each, const float* from, const float* weights, const float* bias,
-              float* to) {
+              float* to, const EpilogueOp& post = EpilogueOp()) {
   const int64_t taps = p.window.Taps();
   ParallelForThreads(Threads(planes, p), planes, [&](int64_t begin, int64_t end) {
     // Rows that fill half a vector are computed as one, with what stands between them.
@@ -94,6 +96,7 @@ void Convolve(const Planes& p, int64_t planes, int64_t filters, int64_t each, co
                                          pitch);
         float* row = to + (i * p.oh + first) * p.ow;
         for (int64_t r = 0; r < count; ++r) CopyRun(row + r * p.ow, result.get() + r * pitch, static_cast<size_t>(p.ow) * sizeof(float));
+        if (post) ApplyPost(post, row, row, count * p.ow);
       }
     }
   });
@@ -174,12 +177,15 @@ bool Takes(const ConvCall& call) {
   const ConvDims& d = call.dims;
   if (call.dtype != kFloat32 || d.groups != d.channels || d.filters % d.channels != 0) return false;
   if (d.filters != d.channels && call.pass != ConvPass::kForward) return false;
-  if (call.src.channels_last || call.dst.channels_last || call.accumulate || call.post || call.wide_bias) return false;
+  if (call.src.channels_last || call.dst.channels_last || call.accumulate || call.wide_bias) return false;
   if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
   // Vectors of a few channels are empty for the most part, whatever the window.
   const bool few = d.filters < kVector && d.kernel[1] * d.kernel[2] <= kMostTaps;
   const bool many = d.channels > 1 && d.filters == d.channels && WindowOf(d).IsUsual();
-  if (!few && !many) return false;
+  // Sequences: vectors lie along them, where the library has a sequence's channels side by side.
+  const bool line =
+      d.in[1] == 1 && d.kernel[1] == 1 && d.filters == d.channels && d.kernel[2] <= kMostTaps && call.pass == ConvPass::kForward;
+  if ((!few && !many && !line) || (call.post && !line)) return false;
   for (int i = 1; i < 3; ++i) {
     const int64_t reach = (d.kernel[i] - 1) * d.dilate[i];
     if (d.stride[i] != 1 || d.pad[i] > reach || d.out[i] != d.in[i] + 2 * d.pad[i] - reach || d.in[i] < 1 || d.out[i] < 1) return false;
@@ -205,7 +211,7 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   }
   args.NeedWeights(weights);
   if (call.pass == ConvPass::kForward) {
-    Convolve(forward, d.batch * d.filters, d.filters, d.filters / d.channels, src, weights, bias, dst);
+    Convolve(forward, d.batch * d.filters, d.filters, d.filters / d.channels, src, weights, bias, dst, call.post);
     return true;
   }
   // The gradient of the data is a convolution, too, with the window turned around.
@@ -215,6 +221,38 @@ bool DepthwisePlanes(KernelArgs& args, const ConvCall& call) {
   const HostScratch<float> turned(d.channels * taps);
   for (int64_t c = 0; c < d.channels; ++c) std::reverse_copy(weights + c * taps, weights + (c + 1) * taps, turned.get() + c * taps);
   Convolve(Planes(back, d.out[1], d.out[2], d.in[1], d.in[2]), d.batch * d.channels, d.channels, 1, dst, turned.get(), nullptr, src);
+  return true;
+}
+
+bool DepthwiseSequences(KernelArgs& args, const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  for (int i = 0; i < 2; ++i)
+    if (d.in[i] != 1 || d.out[i] != 1 || d.kernel[i] != 1) return false;
+  if (call.pass != ConvPass::kForward || call.dtype != kFloat32 || call.wide_bias || call.accumulate) return false;
+  if (!call.src.channels_last || !call.dst.channels_last || d.groups != d.channels || d.filters != d.channels || d.stride[2] != 1)
+    return false;
+  Ran("depthwise along sequences");
+  const int64_t c = d.channels, taps = d.kernel[2];
+  const float* weights =
+      KeptWeights(args, call.weight_input, call.weight.ptr, uint64_t{0x5f} << 32 | static_cast<uint64_t>(c), c * taps, [&](float* to) {
+        const auto* from = static_cast<const float*>(call.weight.ptr);
+        for (int64_t t = 0; t < taps; ++t)
+          for (int64_t i = 0; i < c; ++i) to[t * c + i] = from[i * taps + t];
+      });
+  const auto *x = static_cast<const float*>(call.src.ptr), *bias = static_cast<const float*>(call.bias);
+  auto* y = static_cast<float*>(call.dst.ptr);
+  const int threads = OmpThreadsForFlops(8.0 * static_cast<double>(d.batch * d.out[2]) * static_cast<double>(c * taps));
+  ParallelForThreads(threads, d.batch * d.out[2], [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // Elements of the window that lie in the sequence.
+      const int64_t at = i % d.out[2] - d.pad[2];
+      const int64_t first = std::min(taps, at >= 0 ? 0 : (-at + d.dilate[2] - 1) / d.dilate[2]);
+      const int64_t last = at >= d.in[2] ? first : std::clamp((d.in[2] - 1 - at) / d.dilate[2] + 1, first, taps);
+      const float* from = x + (i / d.out[2] * d.in[2] + (first < last ? at + first * d.dilate[2] : 0)) * c;
+      MXNET_CPU_CALL(SumOfSteps)(last - first, weights + first * c, bias, from, d.dilate[2] * c, c, y + i * c);
+    }
+    if (call.post) ApplyPost(call.post, y + begin * c, y + begin * c, (end - begin) * c);
+  });
   return true;
 }
 

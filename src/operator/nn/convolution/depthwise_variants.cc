@@ -1,4 +1,6 @@
 // Sums over the window of a depthwise convolution, along rows that lie one behind the other.
+#include <type_traits>
+
 #include "base/row_vectors.h"
 #include "operator/nn/convolution/depthwise_planes.h"
 
@@ -83,6 +85,26 @@ void SumOfTaps(int64_t taps, const float* weights, const int64_t* places, float 
   int64_t i = 0;
   for (; i + 4 * kCount <= n; i += 4 * kCount) Sum<4>(taps, weights, places, start, from + i, to + i);
   for (; i < n; i += kCount) Sum<1>(taps, weights, places, start, from + i, to + i);
+}
+
+void SumOfSteps(int64_t taps, const float* weights, const float* start, const float* from, int64_t step, int64_t n, float* to) {
+  const auto vectors = [&](int64_t c, auto count) {
+    constexpr int64_t kVectors = decltype(count)::value;
+    V sums[kVectors];
+    for (int64_t k = 0; k < kVectors; ++k) sums[k] = start ? At(start + c + k * kCount) : V{};
+    const float *w = weights + c, *x = from + c;
+    for (int64_t t = 0; t < taps; ++t, w += n, x += step)
+      for (int64_t k = 0; k < kVectors; ++k) sums[k] += At(x + k * kCount) * At(w + k * kCount);
+    for (int64_t k = 0; k < kVectors; ++k) At(to + c + k * kCount) = sums[k];
+  };
+  int64_t c = 0;
+  for (; c + 4 * kCount <= n; c += 4 * kCount) vectors(c, std::integral_constant<int64_t, 4>());
+  for (; c + kCount <= n; c += kCount) vectors(c, std::integral_constant<int64_t, 1>());
+  for (; c < n; ++c) {
+    float sum = start ? start[c] : 0.0f;
+    for (int64_t t = 0; t < taps; ++t) sum += weights[t * n + c] * from[t * step + c];
+    to[c] = sum;
+  }
 }
 
 void DotsOfTaps(int64_t taps, const int64_t* places, const float* from, const float* by, int64_t n, float* sums) {

@@ -7,6 +7,7 @@
 #include "mxnet/env.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/kept_weights.h"
+#include "operator/nn/convolution/sequence_windows.h"
 #include "operator/nn/convolution/tap_products.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
@@ -88,6 +89,7 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
     dense.weight_input = call.weight_input;
     if (Dense(args, dense, addend)) return true;
   }
+  if (SequenceWindows(args, call, static_cast<const float*>(addend))) return true;
   if (!args.state) return false;
   if (TapProducts(args, call, static_cast<const float*>(addend))) return true;
   const bool kept = KeepsWeights(args, call.weight_input);
