@@ -16,7 +16,8 @@ namespace {
 
 std::atomic<bool> g_layouts_may_change{true};
 
-constexpr int64_t kFewFilters = 4, kLeastChannels = 16, kLeastProducts = 256, kLeastLength = 8;  // of a number
+constexpr int64_t kFewFilters = 4, kLeastChannels = 16, kManyChannels = 64, kLeastLength = 8;
+constexpr int64_t kLeastProducts = 256;  // of a number
 
 /* `lines`: sequences with channels are images of one line. Only where kernels of our own, which
  * want their channels last, compute convolutions of them. */
@@ -153,8 +154,9 @@ class LayoutChooser {
     if (!IsConvolution(n)) return true;
     if (LayoutOf(c.inputs[0]) != Layout::kPlain) return false;
     const Shape &data = tensors_.at(c.inputs[0]).shape, &weight = tensors_.at(c.inputs[1]).shape, made = TensorOf(original, 0).shape;
-    // In steps of 1 there are kernels along the sequence, if it fills their vectors.
-    const bool along = 2 * made[2] > data[2] + 1 && made[2] >= kLeastLength;
+    // In steps of 1 there are kernels along the sequence, if it fills their vectors. Sums over many
+    // channels are as fast by packed products, and faster by Winograd's tiles.
+    const bool along = (data[1] < kManyChannels || weight[1] == 1) && 2 * made[2] > data[2] + 1 && made[2] >= kLeastLength;
     return along || weight[0] < kLeastChannels || weight.Size() < kLeastProducts * weight[1];
   }
 
