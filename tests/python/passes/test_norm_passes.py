@@ -188,3 +188,40 @@ def test_layer_norm_written_out(form, train):
     other = mx.sym.broadcast_sub(X, mx.sym.mean(X, axis=1, keepdims=True))   # centred over another dimension
     net = mx.sym.broadcast_div(other, mx.sym.sqrt(mx.sym.mean(mx.sym.square(other), axis=-1, keepdims=True) + 1e-3))
     assert "LayerNorm" not in operators(bind(net, {"x": (4, 3, 7)}))
+
+
+@pytest.mark.parametrize("factors", [(1, 8, 1, 1), (8, 1, 1), None])
+@pytest.mark.parametrize("ahead", [False, True])
+def test_layer_norm_of_channels_written_out(factors, ahead):
+    """LayerNorm2d of restoration networks: means over the channels of images."""
+    def mean(of):
+        return INTERNAL._npi_mean(of, axis=1, keepdims=True)
+    x = mx.sym.Convolution(X, num_filter=8, kernel=(3, 3), name="ahead") if ahead else X
+    centred = INTERNAL._npi_subtract(x, mean(x))
+    deviation = INTERNAL._npi_sqrt(INTERNAL._npi_add_scalar(mean(INTERNAL._npi_square(centred)), scalar=1e-3, is_int=False))
+    net = INTERNAL._npi_true_divide(centred, deviation)
+    if factors:
+        net = INTERNAL._npi_multiply(net, mx.sym.Variable("gamma", shape=factors))
+        net = INTERNAL._npi_add(net, mx.sym.Variable("beta", shape=factors))
+    net = mx.sym.Convolution(net, num_filter=9, kernel=(3, 3), name="behind")
+    fused, apart = compare(net, {"x": (2, 8, 9, 7)}, ["fuse_layer_norm"], tolerance=2e-4, fewer=False)
+    assert "LayerNorm" in operators(fused) and "LayerNorm" not in operators(apart)
+    assert not {"_npi_mean", "_npi_sqrt"} & set(operators(fused))
+    if mx.current_context().device_type == "cpu" and ahead:
+        assert operators(fused).count("_to_layout") == 1  # of the result
+        assert "transpose" not in operators(fused)
+    trained, _ = compare(net, {"x": (2, 8, 9, 7)}, ["fuse_layer_norm"], tolerance=2e-4, train=True, fewer=False)
+    assert "LayerNorm" not in operators(trained)
+
+
+@pytest.mark.parametrize("shape, axis", [((8,), 1), ((1, 1, 7), 1), ((1, 8, 1, 1), 2)])
+def test_norms_of_channels_that_are_not(shape, axis):
+    """gamma along another dimension, or the means over one."""
+    def mean(of):
+        return INTERNAL._npi_mean(of, axis=axis, keepdims=True)
+    centred = INTERNAL._npi_subtract(X, mean(X))
+    deviation = INTERNAL._npi_sqrt(INTERNAL._npi_add_scalar(mean(INTERNAL._npi_square(centred)), scalar=1e-3, is_int=False))
+    net = INTERNAL._npi_multiply(INTERNAL._npi_true_divide(centred, deviation), mx.sym.Variable("gamma", shape=shape))
+    size = {"x": (2, 8, 9, 8 if shape == (8,) else 7)}
+    fused, _ = compare(net, size, ["fuse_layer_norm"], tolerance=2e-4, fewer=False)
+    assert "_npi_multiply" in operators(fused) or "_fused_pointwise" in operators(fused)
