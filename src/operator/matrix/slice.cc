@@ -181,10 +181,24 @@ bool TakeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return (*in)[0].known() && (*out)[0].known() && (in->size() < 2 || like.known());
 }
 
+// The dimensions of an image whose channels are last in memory, in that order.
+Shape ChannelsLast(const Shape& s) {
+  Shape moved = s;
+  for (int i = 2; i < s.ndim(); ++i) moved[i - 1] = s[i];
+  moved[s.ndim() - 1] = s[1];
+  return moved;
+}
+
 template <BoxFn kBox>
 void Take(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  CopyBox(a.run, kBox(*a.attrs, a.in[0].shape, a.in.size() > 1 ? a.in[1].shape : Shape()), a.in[0], a.out[0].dptr, false);
+  Box box = kBox(*a.attrs, a.in[0].shape, a.in.size() > 1 ? a.in[1].shape : Shape());
+  TBlob whole = a.in[0];
+  if (whole.layout == Layout::kChannelsLast || a.out[0].layout == Layout::kChannelsLast) {
+    whole.shape = ChannelsLast(whole.shape);
+    box.size = ChannelsLast(box.size), box.first = ChannelsLast(box.first), box.step = ChannelsLast(box.step);
+  }
+  CopyBox(a.run, box, whole, a.out[0].dptr, false);
 }
 
 template <BoxFn kBox>
@@ -329,6 +343,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_param<SliceParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceBox>)
+      .set_trait(ImagesOnCpu{[](const Attrs&) { return true; }})
       .set_trait(Stretches{TakenStretch<SliceBox>})
       .set_kernel(Take<SliceBox>);
   TakeBackRecord<SliceBox>("_backward_slice", "slice").set_param<SliceParam>().set_inputs({"ograd", "data"});
@@ -336,6 +351,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_param<SliceAxisParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceAxisBox>)
+      .set_trait(ImagesOnCpu{[](const Attrs&) { return true; }})
       .set_trait(Stretches{TakenStretch<SliceAxisBox>})
       .set_kernel(Take<SliceAxisBox>);
   TakeBackRecord<SliceAxisBox>("_backward_slice_axis", "slice_axis").set_param<SliceAxisParam>().set_inputs({"ograd", "data"});

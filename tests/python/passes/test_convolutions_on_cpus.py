@@ -216,3 +216,26 @@ def test_leaky_relu_takes_any_layout(act):
     net = mx.sym.Convolution(mx.sym.LeakyReLU(conv, act_type=act) + conv, num_filter=32, kernel=(3, 3), name="b")
     plan = alike(net, {"x": (2, 16, 12, 11)}, 1e-4)
     assert operators(plan).count("_to_layout") <= 2  # in front and behind
+
+
+@pytest.mark.parametrize("part", [
+    lambda x: mx.sym.slice(x, begin=(None, 8), end=(None, 24)),
+    lambda x: mx.sym.slice(x, begin=(None, 24), end=(None, None), step=(None, -1)),
+    lambda x: mx.sym.slice(x, begin=(1, None, 2), end=(None, None, 9), step=(None, None, 3)),
+    lambda x: mx.sym.slice_axis(x, axis=1, begin=16, end=None), lambda x: mx.sym.slice_axis(x, axis=-1, begin=-3, end=-1),
+    lambda x: mx.sym.slice_axis(x, axis=1, begin=3, end=4)])
+@pytest.mark.parametrize("size", [(13, 12), (13,)])
+def test_parts_of_images_stay_as_they_are(part, size):
+    """YOLO's halves of channels were brought into rows of planes, and back."""
+    kernel, stride = (3,) * len(size), (2 if len(size) == 1 else 1,) * len(size)
+    net = mx.sym.Convolution(X, num_filter=96 if len(size) == 1 else 32, kernel=kernel, stride=stride, name="a")
+    try:
+        net = mx.sym.relu(part(net))
+        net.infer_shape(x=(2, 80, *(2 * n for n in size)))
+    except mx.MXNetError:
+        return  # no such dimension in a sequence
+    shapes = {"x": (2, 80, *(2 * n for n in size))}
+    plan = alike(net, shapes, 1e-4)
+    assert operators(plan).count("_to_layout") <= 2  # in front and behind
+    assert any(t["layout"] == "channels-last" for n in plan.explain(runs=0).plan["nodes"] if "slice" in n["op"] for t in n["outputs"]) or (
+        plan.outputs[0].shape[1] == 1)
