@@ -3,6 +3,7 @@ import warnings
 
 from .. import initializer, ndarray as nd
 from .._arrays.classes import to_class_of
+from .._training.initializers import KEPT
 from ..util import default_array
 from ._parameter import Parameter
 
@@ -23,7 +24,10 @@ class _FixedValue(initializer.Initializer):
     _init_default = _init_bias = _init_gamma = _init_beta = _init_weight
 
     def dumps(self):
-        return f'Constant_{self.name}_{id(self)}'
+        """The name that graphs have; it is known from then on, since a graph may outlive the Block."""
+        name = f'Constant_{self.name}_{id(self)}'
+        KEPT[name] = self
+        return name
 
 
 class Constant(Parameter):

@@ -84,12 +84,11 @@ def graph_arrays(block):
     before their names)."""
     out = block._cached_graph[1]
     arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
+    parameters = block.collect_params()
     arrays = {}
-    for name, param in block.collect_params().items():
-        if name in arg_names:
-            arrays['arg:' + name] = param._reduce()
-        elif name in aux_names:
-            arrays['aux:' + name] = param._reduce()
+    for name in out.list_inputs():    # 1.9.1 writes them in the order of the graph, too
+        if name in parameters:
+            arrays[('aux:' if name in aux_names else 'arg:') + name] = parameters[name]._reduce()
     for trace in block._traces:
         if trace.out is out:
             arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})

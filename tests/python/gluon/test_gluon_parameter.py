@@ -1,4 +1,6 @@
 """Parameter, Constant and ParameterDict."""
+import gc
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,25 @@ def test_constant():
     with pytest.warns(UserWarning, match='Constant parameter'):
         c.grad_req = 'write'
     assert c.grad_req == 'null'
+
+
+def test_module_fills_constants_of_a_block():
+    """A graph knows its Constants when the Block is gone."""
+    class Scaled(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.scale = self.params.get_constant('scale', [[1, 2], [3, 4.5]])
+
+        def hybrid_forward(self, F, x, scale):
+            return x * scale
+
+    module = mx.mod.Module(Scaled()(mx.sym.var('data')), label_names=None)
+    gc.collect()
+    module.bind([('data', (2, 2))], for_training=False)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 2))]))
+    assert module.get_outputs()[0].asnumpy().tolist() == [[1, 2], [3, 4.5]]
+
 
 
 def test_dict_get_shares_and_checks():

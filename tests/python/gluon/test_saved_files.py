@@ -325,3 +325,24 @@ def test_a_network_is_not_replaced_before_its_parameters(how, tmp_path, monkeypa
     os.rmdir("m-0000.params")
     save()
     assert "nodes" in symbol_file.read_text() and os.path.getsize("m-0000.params")
+
+
+def test_export_writes_parameters_in_the_order_of_the_graph(tmp_path):
+    """As 1.9.1 does, so equal networks have equal bytes."""
+    class Turned(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="t_")
+            with self.name_scope():
+                self.last, self.norm, self.first = gluon.nn.Dense(3), gluon.nn.BatchNorm(), gluon.nn.Dense(4)
+
+        def hybrid_forward(self, F, x):
+            return self.last(self.norm(self.first(x)))
+
+    net = Turned()
+    net.initialize()
+    net.hybridize()
+    net(mx.nd.ones((2, 5)))
+    net.export(str(tmp_path / "t"))
+    assert list(mx.nd.load(str(tmp_path / "t-0000.params"))) == [
+        "arg:t_dense1_weight", "arg:t_dense1_bias", "arg:t_batchnorm0_gamma", "arg:t_batchnorm0_beta",
+        "aux:t_batchnorm0_running_mean", "aux:t_batchnorm0_running_var", "arg:t_dense0_weight", "arg:t_dense0_bias"]
