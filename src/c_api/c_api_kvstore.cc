@@ -1,4 +1,11 @@
 // Key-value stores through C.
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/foreign_env.h"
 #include "base/logging.h"
 #include "c_api/c_api_common.h"
@@ -27,18 +34,42 @@ KVStore::Keys AsKeys(const K* keys, uint32_t n) {
   return all;
 }
 
-/* As in 1.9.1: a pull of row_sparse arrays is most often a mistake for one of rows. */
-void LeaveOutSparse(KVStore::Keys* keys, std::vector<NDArray*>* arrays) {
+/* The keys of each store whose pull was warned of. */
+struct Warned {
+  std::mutex mutex;
+  std::map<const void*, std::set<std::string>> keys;
+  bool Enter(const void* store, const std::string& key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return keys[store].insert(key).second;
+  }
+  void Forget(const void* store) {
+    std::lock_guard<std::mutex> lock(mutex);
+    keys.erase(store);
+  }
+};
+
+Warned& WarnedKeys() {
+  static Warned* warned = new Warned;  // stores may be freed while the process ends
+  return *warned;
+}
+
+/* As in 1.9.1: a pull of row_sparse arrays is most often a mistake for one of rows. A store says so
+ * once of each key. */
+void LeaveOutSparse(const void* store, KVStore::Keys* keys, std::vector<NDArray*>* arrays) {
   const size_t before = keys->size();
+  size_t warned = 0;
   KVStore::Keys kept;
   std::vector<NDArray*> kept_arrays;
   for (size_t i = 0; i < before; ++i) {
-    if ((*arrays)[i] && (*arrays)[i]->is_sparse()) continue;
+    if ((*arrays)[i] && (*arrays)[i]->is_sparse()) {
+      warned += WarnedKeys().Enter(store, (*keys)[i].str());
+      continue;
+    }
     kept.push_back((*keys)[i]);
     kept_arrays.push_back((*arrays)[i]);
   }
-  if (kept.size() < before)
-    LogWarning("[kvstore] pull of " + std::to_string(before - kept.size()) +
+  if (warned)
+    LogWarning("[kvstore] pull of " + std::to_string(warned) +
                " row_sparse arrays, which it leaves as they are; row_sparse_pull (Module.prepare) pulls rows of them, and "
                "ignore_sparse=False all of them");
   *keys = std::move(kept);
@@ -55,6 +86,7 @@ int MXKVStoreCreate(const char* type, KVStoreHandle* out) {
 
 int MXKVStoreFree(KVStoreHandle handle) {
   API_BEGIN();
+  WarnedKeys().Forget(handle);
   delete static_cast<KVStore*>(handle);
   API_END();
 }
@@ -99,7 +131,7 @@ int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, c
     API_BEGIN();                                                                                                                        \
     KVStore::Keys all = AsKeys(keys, num);                                                                                              \
     std::vector<NDArray*> arrays = AsNDArrays(vals, num);                                                                               \
-    if (ignore_sparse) LeaveOutSparse(&all, &arrays);                                                                                   \
+    if (ignore_sparse) LeaveOutSparse(handle, &all, &arrays);                                                                           \
     if (!all.empty() || num == 0) AsStore(handle)->Pull(all, arrays, priority);                                                         \
     API_END();                                                                                                                          \
   }                                                                                                                                     \

@@ -24,7 +24,7 @@ class _FixedValue(initializer.Initializer):
     _init_default = _init_bias = _init_gamma = _init_beta = _init_weight
 
     def dumps(self):
-        """The name that graphs have; it is known from then on, since a graph may outlive the Block."""
+        """The name that graphs have, known from then on: a graph may outlive the Block."""
         name = f'Constant_{self.name}_{id(self)}'
         KEPT[name] = self
         return name

@@ -399,3 +399,16 @@ def test_keys_that_no_c_int_holds_are_refused(kv, key):
     for own, value in ((0, 1), (-2 ** 31, 2), (2 ** 31 - 1, 3)):
         kv.pull(own, out=out)
         assert values(out) == value
+
+
+def test_a_store_warns_once_of_a_sparse_key(capfd):
+    """As 1.9.1 does: a program that trains would fill its log else."""
+    zeros = mx.nd.zeros((4, 2)).tostype("row_sparse")
+    for _ in range(2):
+        store = mx.kv.create()
+        for key in ("a", "b"):
+            store.init(key, zeros)
+        for _ in range(3):
+            store.pull("a", out=zeros)
+            store.pull(["a", "b"], out=[zeros, zeros.copy()])
+        assert capfd.readouterr().err.count("pull of 1 row_sparse arrays") == 2
