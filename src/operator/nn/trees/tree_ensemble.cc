@@ -144,7 +144,8 @@ void OnCpu(KernelArgs& a, const TreeEnsembleParam& param) {
                               a.in[4].shape[1],
                               StepsAtMost(a),
                               head->asks_missing != 0,
-                              UsualDepth(count, roots, StepsAtMost(a))};
+                              UsualDepth(count, roots, StepsAtMost(a)),
+                              static_cast<uint32_t>(leaves - 1)};
   static void (*const runs[])(const trees::Forest<T>&, Fold, const T*, int64_t, T*) = {
       Scores<trees::kAbove, T>, Scores<trees::kNotBelow, T>, Scores<trees::kBelow, T>, Scores<trees::kNotAbove, T>, Scores<trees::kAny, T>};
   runs[head->question](f, static_cast<Fold>(param.aggregate), a.in[0].data<T>(), a.in[0].shape[0], a.out[0].data<T>());
