@@ -13,6 +13,7 @@
 #include "executor/plan/plan_timing.h"
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/traits.h"
+#include "operator/runtime/call_states.h"
 
 namespace mxnet {
 namespace {
@@ -308,7 +309,8 @@ class ExecutorImpl : public Executor {
     const bool watched = static_cast<bool>(monitor_);
     const std::array<bool, 3> key = {!watched, backward, is_train};
     auto& slot = compiled_[key];
-    if (!slot && inference_plan_ && !is_train && !backward && !watched) slot = std::make_shared<PlanInstance>(inference_plan_, arena_);
+    if (!slot && inference_plan_ && !is_train && !backward && !watched)
+      slot = std::make_shared<PlanInstance>(inference_plan_, arena_, calls_);
     if (!slot) {
       PlanRequest request;
       request.symbol = symbol_;
@@ -323,7 +325,7 @@ class ExecutorImpl : public Executor {
         for (int arg : input_arg_) request.grad_storage.push_back(arg < 0 ? StorageType::kUndefined : arg_grads[arg].storage_type());
       }
       try {
-        slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_);
+        slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_, calls_);
         arena_->Reserve(slot->plan()->memory.arena_bytes);
       } catch (...) {
         compiled_.erase(key);
@@ -424,6 +426,8 @@ class ExecutorImpl : public Executor {
   std::vector<int> input_arg_;  // index into args; -1: auxiliary
   std::vector<FixedGamma> fixed_gammas_;
   std::shared_ptr<Arena> arena_;
+  // of all plans: what a program's operator keeps in training is there in inference
+  const std::shared_ptr<CallStates> calls_ = std::make_shared<CallStates>();
   std::map<std::array<bool, 3>, std::shared_ptr<Compiled>> compiled_;  // by (nobody watches, backward, is_train)
   Compiled* last_ = nullptr;
   std::shared_ptr<PlanCall> last_call_;

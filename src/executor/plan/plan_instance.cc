@@ -13,13 +13,13 @@
 
 namespace mxnet {
 
-PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena)
+PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena, std::shared_ptr<CallStates> calls)
     : plan_(std::move(plan)),
       arena_(std::move(arena)),
       bound_(*plan_, [this](size_t bytes) { return workspace_->Get(bytes); }),
       slot_pointers_(plan_->num_slots(), nullptr),
       seen_(plan_->num_inputs) {
-  MakeStates();
+  MakeStates(std::move(calls));
   if (plan_->ctx.is_gpu() || plan_->is_train) return;
   bool asks = plan_->constant_bytes > 0;
   for (int s = 0; s < plan_->num_inputs && !asks; ++s) asks = plan_->slot_asked[s] && !plan_->per_call[s] && !plan_->slot_blobs[s].empty();
@@ -33,10 +33,10 @@ PlanInstance::~PlanInstance() {
 
 // Of asynchronous nodes, and of those that hold graphs with such nodes. A gradient's node has the
 // parameters, and the state, of the node that it belongs to.
-void PlanInstance::MakeStates() {
+void PlanInstance::MakeStates(std::shared_ptr<CallStates> calls) {
   const Plan& p = *plan_;
   if (!p.forward.only_in_bulks && !p.backward.only_in_bulks) return;
-  const auto calls = std::make_shared<CallStates>();
+  if (!calls) calls = std::make_shared<CallStates>();
   for (size_t t = 0; t < p.nodes.size(); ++t) {
     const Plan::Node& n = p.nodes[t];
     try {

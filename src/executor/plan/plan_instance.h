@@ -19,6 +19,7 @@
 
 namespace mxnet {
 
+class CallStates;
 class GraphPlaces;
 class PlanConstants;
 class PlanWorkspace;
@@ -32,7 +33,8 @@ struct NodeTimes {
 
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  public:
-  PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena);
+  /* calls: null, or of several instances that share the programs' operators. */
+  PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena, std::shared_ptr<CallStates> calls = nullptr);
   ~PlanInstance();
 
   /* Runs or pushes a phase. Slots of the phase must be filled. */
@@ -56,7 +58,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   bool IsBackward(int node) const { return node >= plan_->forward.end; }
 
   // ---- memory (plan_instance.cc)
-  void MakeStates();
+  void MakeStates(std::shared_ptr<CallStates> calls);
   /* Pointers of the call's arrays, of constants and of the arena; with `places`, of the places that
    * stand for arrays. */
   void Bind(PlanCall* call, const RunContext& run, GraphPlaces* places = nullptr);

@@ -171,7 +171,7 @@ void PRelu(Call& c) {
   }
   double number;
   if (IsFloating(x.dtype()) && slope.size() == 1) {  // of PyTorch's PReLU without a number of channels
-    if (!c.builder()->Learns(slope) && ScalarOf(slope, &number))
+    if (!c.builder()->Learns(slope) && ScalarOf(slope, &number) && static_cast<double>(static_cast<float>(number)) == number)
       return c.Out(c.Op("LeakyReLU", {x}, {{"act_type", "leaky"}, {"slope", Text(number)}}));
     return c.Out(c.Op("LeakyReLU", {x, c.Reshape(slope, Shape{1})}, {{"act_type", "prelu"}}));
   }

@@ -303,9 +303,11 @@ def test_forests_that_threads_divide():
 @pytest.mark.parametrize("depth", [1, 2, 7, 40])
 @pytest.mark.parametrize("examples", [1, 9])
 def test_ways_that_do_not_come_to_a_leaf_stay_inside(examples, depth):
-    # node 0 leads back to itself, node 1 to node 0, and values look like numbers of leaves that there are not
+    # Node 0 leads back to itself, node 1 to node 0. Values look like numbers of leaves that there
+    # are not.
     nodes = mx.nd.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]], dtype="int32")
     values = mx.nd.array(np.full(3, 0x3fffffff, "uint32").view("float32"))
     data = mx.nd.array(np.linspace(-3, 3, examples).reshape(-1, 1))
-    score = mx.nd.contrib.tree_ensemble(data, nodes, values, mx.nd.array([0, 1, -5, 9], dtype="int32"), mx.nd.array([[1], [1]]), depth=depth)
+    roots, weights = mx.nd.array([0, 1, -5, 9], dtype="int32"), mx.nd.array([[1], [1]])
+    score = mx.nd.contrib.tree_ensemble(data, nodes, values, roots, weights, depth=depth)
     assert (score.asnumpy() == 4).all()

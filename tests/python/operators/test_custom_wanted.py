@@ -76,3 +76,35 @@ def test_some_gradients_are_wanted_in_the_body_of_a_loop(wanted):
     want = {"data": np.repeat([[6], [5], [4], [3]], 2, 1), "state": np.full(2, 5), "b": np.full((3, 1), 12), "c": np.full((1, 4), 16)}
     for k in shapes:
         np.testing.assert_array_equal(gradients[k].asnumpy(), want[k] if k in wanted else 0 * want[k])
+
+
+def test_an_executor_has_one_operator_for_training_and_inference():
+    made = []
+
+    class Counts(operator.CustomOp):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+            made.append(self)
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.calls += 1
+            self.assign(out_data[0], req[0], in_data[0] + self.calls)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.calls += 1
+            self.assign(in_grad[0], req[0], out_grad[0])
+
+    @operator.register("test_counts_of_executors")
+    class CountsProp(operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Counts()
+
+    executor = mx.sym.Custom(mx.sym.var("x"), op_type="test_counts_of_executors").simple_bind(mx.cpu(), x=(2,))
+    seen = []
+    for is_train in (True, False, True):
+        seen.append(executor.forward(is_train=is_train, x=mx.nd.zeros(2))[0].asnumpy()[0])
+        if is_train:
+            executor.backward(mx.nd.ones(2))
+    mx.nd.waitall()
+    assert len(made) == 1 and seen == [1, 3, 4] and made[0].calls == 5

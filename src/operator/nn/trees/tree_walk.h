@@ -175,7 +175,8 @@ void Add(const Forest<T>& f, const uint32_t* ends, int64_t count, T* y, F fold) 
   const int64_t targets = f.targets;
   for (int64_t j = 0; j < count; ++j, y += targets) {
     const uint32_t leaf = f.leaf ? f.leaf[ends[j]] : LeafOf(f.nodes[ends[j]].value);
-    // a way that has not come to a leaf, for `depth` is too small or nodes lead back, ends with any value
+    // A way that has not come to a leaf, for `depth` is too small or nodes lead back, ends with any
+    // value.
     const T* w = f.weights + static_cast<int64_t>(std::min(leaf, f.last_leaf)) * targets;
     if (targets == 1)
       y[0] = fold(y[0], w[0]);
