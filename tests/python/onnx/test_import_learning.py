@@ -311,3 +311,9 @@ def test_ways_that_do_not_come_to_a_leaf_stay_inside(examples, depth):
     roots, weights = mx.nd.array([0, 1, -5, 9], dtype="int32"), mx.nd.array([[1], [1]])
     score = mx.nd.contrib.tree_ensemble(data, nodes, values, roots, weights, depth=depth)
     assert (score.asnumpy() == 4).all()
+
+
+def test_no_trees_score_zero():
+    nodes, values = mx.nd.array([[0, 1, 2], [0, 1, 1], [16, 2, 2]], dtype="int32"), mx.nd.zeros(3)
+    score = mx.nd.contrib.tree_ensemble(mx.nd.ones((2, 1)), nodes, values, mx.nd.zeros(0, dtype="int32"), mx.nd.ones((2, 3)), depth=1)
+    assert score.shape == (2, 3) and not score.asnumpy().any()

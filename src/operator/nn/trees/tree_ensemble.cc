@@ -121,7 +121,7 @@ const trees::Head* Packed(KernelArgs& a, int64_t room) {
 /* Most leaves of deep trees are not far below where they would be in full ones. */
 int64_t UsualDepth(int64_t nodes, int64_t trees, int64_t most) {
   int64_t depth = 2;
-  for (int64_t n = trees; n < nodes; n *= 2) ++depth;
+  for (int64_t n = std::max<int64_t>(1, trees); n < nodes; n *= 2) ++depth;
   return std::clamp<int64_t>(depth, 1, std::max<int64_t>(1, most));
 }
 
