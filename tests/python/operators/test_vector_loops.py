@@ -141,10 +141,11 @@ def test_softmax_over_the_first_axis(op):
         np.testing.assert_allclose(a.grad.asnumpy(), grad, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("shape", [(5, 3), (64, 1000), (300, 17), (4, 6, 5)])
-def test_prelu_slopes(shape):
+def test_prelu_slopes(shape, shared):
     rng = np.random.default_rng(5)
-    x, slope, head = (rng.standard_normal(s).astype("float32") for s in (shape, shape[1], shape))
+    x, slope, head = (rng.standard_normal(s).astype("float32") for s in (shape, 1 if shared else shape[1], shape))
     a, g = mx.nd.array(x), mx.nd.array(slope)
     a.attach_grad()
     g.attach_grad()
@@ -154,7 +155,7 @@ def test_prelu_slopes(shape):
     wide = slope.reshape((-1,) + (1,) * (len(shape) - 2))
     np.testing.assert_allclose(y.asnumpy(), np.where(x > 0, x, x * wide), rtol=1e-6)
     np.testing.assert_allclose(a.grad.asnumpy(), head * np.where(x > 0, 1, wide), rtol=1e-6)
-    other = tuple(i for i in range(len(shape)) if i != 1)
+    other = tuple(i for i in range(len(shape)) if shared or i != 1)
     np.testing.assert_allclose(g.grad.asnumpy(), (head * np.where(x > 0, 0, x)).astype("float64").sum(other), rtol=1e-5, atol=1e-5)
 
 

@@ -189,7 +189,7 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
       if (dx)
         ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
           for (int64_t i = b; i < e; ++i) MXNET_CPU_CALL(ActivationBackward)
-          (kActLeaky, dtype, og + i * c.inner, x + i * c.inner, dx + i * c.inner, c.inner, gamma[i % c.channels]);
+          (kActLeaky, dtype, og + i * c.inner, x + i * c.inner, dx + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
         });
       if (Wanted(a, 1)) {
         std::vector<double> sums(c.channels, 0.0);
