@@ -203,8 +203,8 @@ def test_fused_ends_of_residual_blocks_are_recomputed(variable, share, repeated)
     assert all(f"_backward_{name}_recompute" in again.debug_str() for name in repeated) and "_recompute" not in kept.debug_str()
     assert again.plan_stats()["arena_bytes"] < share * kept.plan_stats()["arena_bytes"]
     for _ in range(2):
-        for a, b in zip(step(kept), step(again)):  # each executor times the ways of its convolutions
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+        # other bits would come from other ways of convolutions, which times decide elsewhere
+        equal(*(in_mode(lambda: step(e), MXNET_ENFORCE_DETERMINISM="1") for e in (kept, again)))  # noqa: B023
 
 
 def test_mirroring_of_resnet50_saves_45_percent():
