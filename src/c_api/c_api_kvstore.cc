@@ -1,5 +1,5 @@
 // Key-value stores through C.
-#include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -16,10 +16,23 @@ using namespace mxnet;  // NOLINT
 
 namespace {
 
-KVStore* AsStore(KVStoreHandle h) {
+/* What a handle stands for. */
+struct Handle {
+  std::unique_ptr<KVStore> store;
+  std::mutex mutex;              // of `warned`
+  std::set<std::string> warned;  // keys whose row_sparse arrays a pull has left out
+
+  bool WarnsOf(const KVKey& key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return warned.insert(key.str()).second;
+  }
+};
+
+Handle* AsHandle(KVStoreHandle h) {
   MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null KVStore handle";
-  return static_cast<KVStore*>(h);
+  return static_cast<Handle*>(h);
 }
+KVStore* AsStore(KVStoreHandle h) { return AsHandle(h)->store.get(); }
 
 template <typename K>
 KVStore::Keys AsKeys(const K* keys, uint32_t n) {
@@ -34,35 +47,16 @@ KVStore::Keys AsKeys(const K* keys, uint32_t n) {
   return all;
 }
 
-/* The keys of each store whose pull was warned of. */
-struct Warned {
-  std::mutex mutex;
-  std::map<const void*, std::set<std::string>> keys;
-  bool Enter(const void* store, const std::string& key) {
-    std::lock_guard<std::mutex> lock(mutex);
-    return keys[store].insert(key).second;
-  }
-  void Forget(const void* store) {
-    std::lock_guard<std::mutex> lock(mutex);
-    keys.erase(store);
-  }
-};
-
-Warned& WarnedKeys() {
-  static Warned* warned = new Warned;  // stores may be freed while the process ends
-  return *warned;
-}
-
 /* As in 1.9.1: a pull of row_sparse arrays is most often a mistake for one of rows. A store says so
  * once of each key. */
-void LeaveOutSparse(const void* store, KVStore::Keys* keys, std::vector<NDArray*>* arrays) {
+void LeaveOutSparse(Handle* handle, KVStore::Keys* keys, std::vector<NDArray*>* arrays) {
   const size_t before = keys->size();
   size_t warned = 0;
   KVStore::Keys kept;
   std::vector<NDArray*> kept_arrays;
   for (size_t i = 0; i < before; ++i) {
     if ((*arrays)[i] && (*arrays)[i]->is_sparse()) {
-      warned += WarnedKeys().Enter(store, (*keys)[i].str());
+      warned += handle->WarnsOf((*keys)[i]);
       continue;
     }
     kept.push_back((*keys)[i]);
@@ -80,14 +74,15 @@ void LeaveOutSparse(const void* store, KVStore::Keys* keys, std::vector<NDArray*
 
 int MXKVStoreCreate(const char* type, KVStoreHandle* out) {
   API_BEGIN(out);
-  *out = KVStore::Create(Text(type, "the type")).release();
+  auto made = std::make_unique<Handle>();
+  made->store = KVStore::Create(Text(type, "the type"));
+  *out = made.release();
   API_END();
 }
 
 int MXKVStoreFree(KVStoreHandle handle) {
   API_BEGIN();
-  WarnedKeys().Forget(handle);
-  delete static_cast<KVStore*>(handle);
+  delete static_cast<Handle*>(handle);
   API_END();
 }
 
@@ -131,7 +126,7 @@ int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, c
     API_BEGIN();                                                                                                                        \
     KVStore::Keys all = AsKeys(keys, num);                                                                                              \
     std::vector<NDArray*> arrays = AsNDArrays(vals, num);                                                                               \
-    if (ignore_sparse) LeaveOutSparse(handle, &all, &arrays);                                                                           \
+    if (ignore_sparse) LeaveOutSparse(AsHandle(handle), &all, &arrays);                                                                 \
     if (!all.empty() || num == 0) AsStore(handle)->Pull(all, arrays, priority);                                                         \
     API_END();                                                                                                                          \
   }                                                                                                                                     \

@@ -152,8 +152,8 @@ class Execution {
     Engine* engine = Engine::Get();
     const bool later = fresh_ && WaitsForItsTurn(OutputBytes());
     const bool on_cpu = here && !ctx_.execution().is_gpu();
-    const bool called =
-        on_cpu && !later && (small || TakesSparse() ? TryCallHere(engine, *kernel, small) : medium && TryCallWithTeam(engine, *kernel));
+    const bool decided = on_cpu && !later && BelongsHere(cost);
+    const bool called = (decided || (on_cpu && !later && TakesSparse())) && TryCallHere(engine, *kernel, decided);
     if (on_cpu && !small && !medium && !called) GiveBackBorrowedTeam();  // a worker is about to want one
     if (!called) Push(engine, kernel);
     FinishTemporaries();
@@ -303,11 +303,8 @@ class Execution {
 
   static bool IsMedium(const CallCost& cost) { return cost.NsInCache() < kMediumNanoseconds; }
 
-  /* Where no other thread has a team: this one's does as well as a worker's. */
-  bool TryCallWithTeam(Engine* engine, const Kernel& kernel) {
-    const BorrowedTeam team;
-    return !team.refused() && TryCallHere(engine, kernel, true);
-  }
+  /* Where no other thread has a team, this one's does as well as a worker's. */
+  static bool BelongsHere(const CallCost& cost) { return IsSmall(cost) || (IsMedium(cost) && !BorrowedTeam().refused()); }
 
   size_t OutputBytes() const {
     size_t bytes = 0;
@@ -322,20 +319,15 @@ class Execution {
 
   /* What sparse arrays store can be told while their variables are this thread's: a matrix of
    * billions of elements may store a few. */
-  bool TryCallHere(Engine* engine, const Kernel& kernel, bool small) {
+  bool TryCallHere(Engine* engine, const Kernel& kernel, bool decided) {
     const int reads = static_cast<int>(s_->reads.size()), writes = static_cast<int>(s_->writes.size());
     if (!engine->TryAcquire(s_->reads.data(), reads, s_->writes.data(), writes)) return false;
-    const CallCost cost = small ? CallCost() : CostOf(*attrs_, s_->in, s_->out, true);
-    bool called = small || IsSmall(cost);
-    if (called) {
-      CallHere(engine, kernel);
-    } else if (IsMedium(cost)) {
-      const BorrowedTeam team;
-      called = !team.refused();
-      if (called) CallHere(engine, kernel);
+    if (!decided && !BelongsHere(CostOf(*attrs_, s_->in, s_->out, true))) {
+      engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
+      return false;
     }
-    if (!called) engine->Release(s_->reads.data(), reads, s_->writes.data(), writes);
-    return called;
+    CallHere(engine, kernel);
+    return true;
   }
 
   /* The engine's variables are this thread's. */

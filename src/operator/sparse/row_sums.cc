@@ -5,23 +5,19 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
 #include "operator/sparse/gpu_groups.h"
 #include "operator/sparse/gpu_parts.h"
 #include "operator/sparse/gpu_product.h"
+#include "operator/sparse/radix_sort.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
 namespace sparse {
 namespace {
-
-int BitsOf(int64_t numbers) {  // that [0, numbers) takes
-  int bits = 1;
-  while (bits < 63 && (int64_t{1} << bits) < numbers) ++bits;
-  return bits;
-}
 
 /* A row's number and, below it, its place among n: sorting these keeps rows of one number in
  * order. */
@@ -31,34 +27,6 @@ struct Packed {
   int64_t Number(uint64_t key) const { return static_cast<int64_t>(key >> place_bits); }
   int64_t Place(uint64_t key) const { return static_cast<int64_t>(key & ((uint64_t{1} << place_bits) - 1)); }
 };
-
-/* By the number's bits alone: the keys come in the order of their places. Returns where they are
- * sorted, one of the two arrays. */
-uint64_t* RadixSort(uint64_t* keys, uint64_t* other, int64_t n, int first_bit, int bits) {
-  constexpr int kMostBits = 12;
-  const auto digit_of = [bits](int passes) { return (bits + passes - 1) / passes; };
-  // a pass touches each key twice, and each counter
-  const auto cost = [&](int passes) { return passes * (2 * n + (int64_t{3} << digit_of(passes)) / 2); };
-  int passes = (bits + kMostBits - 1) / kMostBits;
-  while (passes < bits && cost(passes + 1) < cost(passes)) ++passes;
-  const int digit = digit_of(passes);
-  std::vector<int64_t> begin(size_t{1} << digit);
-  const uint64_t mask = (uint64_t{1} << digit) - 1;
-  for (int pass = 0; pass < passes; ++pass) {
-    const int shift = first_bit + pass * digit;
-    std::fill(begin.begin(), begin.end(), 0);
-    for (int64_t i = 0; i < n; ++i) ++begin[keys[i] >> shift & mask];
-    int64_t before = 0;
-    for (int64_t& b : begin) {
-      const int64_t count = b;
-      b = before;
-      before += count;
-    }
-    for (int64_t i = 0; i < n; ++i) other[begin[keys[i] >> shift & mask]++] = keys[i];
-    std::swap(keys, other);
-  }
-  return keys;
-}
 
 /* Rows are read in any order: how many are asked for ahead, and no more of each than this. */
 constexpr int64_t kAhead = 12, kMostBytes = 1024;
@@ -71,10 +39,7 @@ void Prefetch(const void* row, int64_t bytes) {
 template <typename T>
 void SumOf(const T* from, const uint64_t* keys, int64_t count, const Packed& packed, int64_t size, T* to) {
   const T* first = from + packed.Place(keys[0]) * size;
-  if (count == 1) {
-    std::memcpy(to, first, static_cast<size_t>(size) * sizeof(T));
-    return;
-  }
+  if (count == 1) return CopyRun(to, first, static_cast<size_t>(size) * sizeof(T));
   if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) {
     std::vector<float> sum(static_cast<size_t>(size));
     for (int64_t k = 0; k < count; ++k) {
@@ -145,10 +110,7 @@ void SumRows(KernelArgs& args, const int64_t* number, int64_t n, const void* fro
         for (const int64_t stop = std::min(begin[r + 1] + kAhead, begin[e]); asked < stop; ++asked)
           Prefetch(static_cast<const T*>(from) + packed.Place(keys[asked]) * size, size * static_cast<int64_t>(sizeof(T)));
         index[r] = packed.Number(keys[begin[r]]);
-        if (size == 1 && begin[r + 1] - begin[r] == 1)
-          values[r] = static_cast<const T*>(from)[packed.Place(keys[begin[r]])];
-        else
-          SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);
+        SumOf(static_cast<const T*>(from), keys + begin[r], begin[r + 1] - begin[r], packed, size, values + r * size);
       }
     });
   });

@@ -10,6 +10,7 @@
 #include "mxnet/op.h"
 #include "ndarray/narrow_columns.h"
 #include "operator/sparse/dot_kernels.h"
+#include "operator/sparse/radix_sort.h"
 #include "operator/sparse/sparse_values.h"
 
 namespace mxnet {
@@ -191,25 +192,6 @@ void Scatter(KernelArgs& args, const int64_t* indptr, const int64_t* index, cons
   });
 }
 
-/* Orders by the upper half of the numbers, of which `bits` matter; equal ones keep their order. */
-uint64_t* SortUpper(uint64_t* keys, uint64_t* other, int64_t count, int bits) {
-  constexpr int kDigit = 11;
-  for (int shift = 0; shift < bits; shift += kDigit) {
-    int64_t at[1 << kDigit] = {};
-    const auto digit = [&](uint64_t k) { return k >> (32 + shift) & ((1 << kDigit) - 1); };
-    for (int64_t n = 0; n < count; ++n) ++at[digit(keys[n])];
-    int64_t sum = 0;
-    for (int64_t& a : at) {
-      const int64_t here = a;
-      a = sum;
-      sum += here;
-    }
-    for (int64_t n = 0; n < count; ++n) other[at[digit(keys[n])]++] = keys[n];
-    std::swap(keys, other);
-  }
-  return keys;
-}
-
 }  // namespace
 
 /* Elements of a csr matrix whose rows are numbered by `ids`, or 0, 1, ... */
@@ -280,7 +262,7 @@ struct Product::Csr {
         keys[k] = static_cast<uint64_t>(index[n]) << 32 | static_cast<uint64_t>(k);
         row_of[k] = r;
       }
-    keys = SortUpper(keys, other, total, columns <= 1 ? 0 : 64 - __builtin_clzll(static_cast<uint64_t>(columns - 1)));
+    keys = RadixSort(keys, other, total, 32, BitsOf(columns));
     T* const to_value = Take<T>(args, total);
     int64_t used = 0;
     for (int64_t k = 0; k < total; ++k) {

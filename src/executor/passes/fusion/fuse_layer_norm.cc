@@ -17,7 +17,7 @@ struct Norm {
   double eps = 0;
   Shape channels;
   int dtype = kFloat32;
-  int images = 0;  // the dimensions of images whose channels are normalized; 0: rows
+  bool images = false;  // their channels are normalized, else the last dimension
 };
 
 class LayerNorms {
@@ -37,7 +37,7 @@ class LayerNorms {
     *norm = {match_[x_], match_[gamma_], match_[beta_], match_[eps_], Shape(), norm->dtype};
     const Shape& data = view_.shape(norm->x);
     const int axis = match_[axis_], last = data.ndim() - 1;
-    if (axis < last) norm->images = data.ndim();
+    norm->images = axis < last;
     norm->channels = Shape{data[axis]};
     const auto fits = [&](const NodeEntry& e) {
       return !e || (AlongChannels(view_.shape(e), data, axis) && view_.dtype(e) == view_.dtype(norm->x));

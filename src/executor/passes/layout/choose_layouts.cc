@@ -55,14 +55,7 @@ class LayoutChooser {
         info_(info),
         keeps_weights_(!context.on_cpu() && context.inference()),
         brings_data_(context.on_cpu() && context.inference()) {
-    AnyNode(*g, [this](const NodePtr& n) {
-      for (size_t i = 0; i < n->inputs.size(); ++i) {
-        const bool convolution = i == 0 && IsConvolution(*n) && n->op()->layout == LayoutRule::kImages && WantsRows(*n);
-        (convolution ? for_convolutions_ : for_others_).insert(n->inputs[i].node.get());
-      }
-      return false;
-    });
-    for (const auto& e : g->outputs) for_others_.insert(e.node.get());
+    if (brings_data_) FindReaders();
   }
 
   /* Returns how many conversions and other labels there are. */
@@ -121,6 +114,17 @@ class LayoutChooser {
   // A convolution, perhaps with what follows it, whose kernels pack their weights. REQUIRES: an
   // operator of images.
   static bool IsConvolution(const Node& n) { return !n.is_variable() && n.op()->trait<AsksForWeights>() != nullptr; }
+
+  void FindReaders() {
+    AnyNode(*g_, [this](const NodePtr& n) {
+      for (size_t i = 0; i < n->inputs.size(); ++i) {
+        const bool convolution = i == 0 && IsConvolution(*n) && n->op()->layout == LayoutRule::kImages && WantsRows(*n);
+        (convolution ? for_convolutions_ : for_others_).insert(n->inputs[i].node.get());
+      }
+      return false;
+    });
+    for (const auto& e : g_->outputs) for_others_.insert(e.node.get());
+  }
 
   // Are the channels of a sequence's convolution, with all of its filters, many enough for packed
   // products of rows?

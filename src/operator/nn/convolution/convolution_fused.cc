@@ -28,7 +28,7 @@ bool Run(KernelArgs& args, bool reference) {
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
-  if (!p.add && (DepthwisePlanes(args, call) || DepthwiseSequences(args, call))) return true;
+  if (DepthwisePlanes(args, call) || DepthwiseSequences(args, call)) return true;
   if (NativeConvolution(args, call, p.add ? addend.dptr : nullptr)) return true;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add) BeginWithAddend(addend, out);
