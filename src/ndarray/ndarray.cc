@@ -41,10 +41,14 @@ namespace {
 
 // Sizes that pointers cannot address are a caller's mistake, not a reason to wrap around.
 size_t CheckedBytes(const Shape& shape, int dtype) {
-  MXNET_CHECK_KIND(shape.known(), Value) << "[NDArray] shape " << shape << " is not fully known; every dimension must be >= 0";
   const size_t item = DTypeSize(dtype);
+  int64_t bytes = static_cast<int64_t>(item);
+  bool odd = !shape.ndim_known() || item == 0;
+  const int64_t* d = shape.dims();
+  for (int i = 0; i < shape.ndim(); ++i) odd |= (d[i] < 0) | __builtin_mul_overflow(bytes, d[i], &bytes);
+  if (__builtin_expect(!odd, 1)) return static_cast<size_t>(bytes);
+  MXNET_CHECK_KIND(shape.known(), Value) << "[NDArray] shape " << shape << " is not fully known; every dimension must be >= 0";
   MXNET_CHECK_KIND(item > 0, Type) << "[NDArray] dtype number " << dtype << " does not exist; accepted: 0 to " << kNumDTypes - 1;
-  int64_t bytes = 0;
   MXNET_CHECK_KIND(!__builtin_mul_overflow(shape.Size(), static_cast<int64_t>(item), &bytes), Value)
       << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
   return static_cast<size_t>(bytes);

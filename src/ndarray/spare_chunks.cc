@@ -1,5 +1,6 @@
 #include "ndarray/spare_chunks.h"
 
+#include "base/threads/own_variable.h"
 #include "engine/var.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
@@ -57,7 +58,7 @@ void Begin(Spare* spare) {
 
 Chunk* TakeSpare(size_t bytes, Context ctx) {
   if (!kKeeps || bytes > kLargest) return nullptr;
-  Spare& spare = t_spare;
+  Spare& spare = *AskedOnce(&t_spare);
   if (spare.count == 0) {
     if (spare.phase == Spare::kUnused) Begin(&spare);
     return nullptr;
@@ -75,7 +76,7 @@ Chunk* TakeSpare(size_t bytes, Context ctx) {
 
 bool KeepSpare(Chunk* chunk) {
   if (!kKeeps || chunk->handle.rounded > kLargest || chunk->ctx.dev_type != DeviceType::kCPU) return false;
-  Spare& spare = t_spare;
+  Spare& spare = *AskedOnce(&t_spare);
   if (spare.phase != Spare::kTakes || spare.count == kMost || chunk->handle.rounded == 0 || chunk->delayed || chunk->external_deleter ||
       chunk->stored || chunk->stype != StorageType::kDense || profiler::RecordsMemory() || !chunk->var->Renew())
     return false;

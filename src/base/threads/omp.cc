@@ -16,6 +16,7 @@
 #include "base/threads/determinism.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/openmp_rest.h"
+#include "base/threads/own_variable.h"
 #include "base/threads/shared_cores.h"
 #include "base/threads/thread_team.h"
 #include "mxnet/env.h"
@@ -237,7 +238,7 @@ void GiveBackBorrowedTeam() {
   if (t_thread.kept) GiveBackTeam();
 }
 
-BorrowedTeam::BorrowedTeam() : thread_(&t_thread), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
+BorrowedTeam::BorrowedTeam() : thread_(AskedOnce(&t_thread)), had_(thread_->team && !thread_->kept), limit_(thread_->limit) {
   if (OpenTeams() == 0) return;
   if (thread_->kept && OpenTeams() > 1) GiveBackTeam();
   if (!thread_->team && OpenTeams() > 0) thread_->limit = 1;

@@ -255,6 +255,46 @@ int Threads(Loop loop, int compute, const Operand* in, int count, unsigned mask,
   return ThreadsForCost(static_cast<double>(total) * std::max(LoopCost(loop, compute, mask) + convert, bytes * kPerByte));
 }
 
+/* What is converted, broadcast or added. */
+__attribute__((noinline)) void ExecuteWalked(Loop loop, int compute, const Operand* in, int count, unsigned masks, const Element* params,
+                                             const void* param_array, const Element* scalars, bool native, const TBlob& out, OpReq req) {
+  const int64_t total = out.Size();
+  Job job;
+  job.loop = loop;
+  job.compute = compute;
+  job.count = count;
+  job.in = in;
+  job.masks = masks;
+  job.params = params;
+  job.param_array = param_array;
+  job.out = &out;
+  job.req = req;
+  for (int k = 0; k < count; ++k) {
+    job.scalars[k] = scalars[k];
+    const int64_t n = in[k].ptr ? in[k].shape->Size() : 1;
+    job.contiguous[k] = in[k].ptr && n == total;
+    job.single[k] = n == 1;
+  }
+  MakePlan(in, count, out.shape, &job.plan);
+  unsigned row_mask = 0;
+  for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
+  Repeats repeats(kBlock);
+  uint64_t gathers = 0;
+  for (int k = 0; k < count; ++k) {
+    if (job.single[k] || job.contiguous[k]) continue;
+    gathers |= uint64_t{1} << k;
+    repeats.Add(k, job.plan.ndim, job.plan.dim, job.plan.stride[k]);
+  }
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && gathers != repeats.operands();
+  const unsigned single = count == 1 ? row_mask : SupportedMask(masks, row_mask);
+  ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
+    if (rows)
+      RunRows(job, begin, end, single, row_mask & ~single);
+    else
+      RunBlocks(job, repeats, begin, end);
+  });
+}
+
 }  // namespace
 
 void Execute(Loop loop, int compute, const Operand* in, int count, unsigned masks, const double* params, const TBlob& out, OpReq req) {
@@ -309,40 +349,7 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
     return;
   }
 
-  Job job;
-  job.loop = loop;
-  job.compute = compute;
-  job.count = count;
-  job.in = in;
-  job.masks = masks;
-  job.params = params ? param_elements : nullptr;
-  job.param_array = param_array;
-  job.out = &out;
-  job.req = req;
-  for (int k = 0; k < count; ++k) {
-    job.scalars[k] = scalars[k];
-    const int64_t n = in[k].ptr ? in[k].shape->Size() : 1;
-    job.contiguous[k] = in[k].ptr && n == total;
-    job.single[k] = n == 1;
-  }
-  MakePlan(in, count, out.shape, &job.plan);
-  unsigned row_mask = 0;
-  for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
-  Repeats repeats(kBlock);
-  uint64_t gathers = 0;
-  for (int k = 0; k < count; ++k) {
-    if (job.single[k] || job.contiguous[k]) continue;
-    gathers |= uint64_t{1} << k;
-    repeats.Add(k, job.plan.ndim, job.plan.dim, job.plan.stride[k]);
-  }
-  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && gathers != repeats.operands();
-  const unsigned single = count == 1 ? row_mask : SupportedMask(masks, row_mask);
-  ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
-    if (rows)
-      RunRows(job, begin, end, single, row_mask & ~single);
-    else
-      RunBlocks(job, repeats, begin, end);
-  });
+  ExecuteWalked(loop, compute, in, count, masks, params ? param_elements : nullptr, param_array, scalars, native, out, req);
 }
 
 namespace {
@@ -371,24 +378,18 @@ bool InMemoryOrder(const Operand* in, int count, const TBlob& out, Operand* oper
   return true;
 }
 
-}  // namespace
+__attribute__((noinline)) bool ExecuteInMemoryOrder(const RunContext& run, const Function& f, int compute, const Operand* in, int count,
+                                                    unsigned masks, const double* params, const TBlob& out, OpReq req) {
+  Operand operands[kMaxOperands];
+  Shape shapes[kMaxOperands];
+  TBlob result;
+  if (!InMemoryOrder(in, count, out, operands, shapes, &result)) return false;
+  Execute(run, f, compute, operands, count, masks, params, result, req);
+  return true;
+}
 
-void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
-             const TBlob& out, OpReq req) {
-  if (!run.ctx.is_gpu() && out.layout == Layout::kChannelsLast) {
-    Operand operands[kMaxOperands];
-    Shape shapes[kMaxOperands];
-    TBlob result;
-    if (InMemoryOrder(in, count, out, operands, shapes, &result))
-      return Execute(run, f, compute, operands, count, masks, params, result, req);
-  }
-  if (!run.ctx.is_gpu()) Ran("pointwise loop");
-  if (!run.ctx.is_gpu() && DTypeSize(out.dtype) <= 2 && !f.gradient && !params &&
-      ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteUnconverted(f.row, compute, in, count, out, req)))
-    return;
-  if (!run.ctx.is_gpu())
-    return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out,
-                   req);
+__attribute__((noinline)) void ExecuteOnGpu(const RunContext& run, const Function& f, int compute, const Operand* in, int count,
+                                            const double* params, const TBlob& out, OpReq req) {
   DeviceProgram program;
   program.compute = compute;
   program.name = "pointwise_" + DeviceName(f);
@@ -416,6 +417,19 @@ void Execute(const RunContext& run, const Function& f, int compute, const Operan
     for (int i = 0; i < 3; ++i) numbers[program.numbers++] = params[i];
   }
   RunProgram(program, Span<const TBlob>(tensors, count_tensors), numbers, out, req, run);
+}
+
+}  // namespace
+
+void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
+             const TBlob& out, OpReq req) {
+  if (run.ctx.is_gpu()) return ExecuteOnGpu(run, f, compute, in, count, params, out, req);
+  if (out.layout == Layout::kChannelsLast && ExecuteInMemoryOrder(run, f, compute, in, count, masks, params, out, req)) return;
+  Ran("pointwise loop");
+  if (DTypeSize(out.dtype) <= 2 && !f.gradient && !params &&
+      ((out.dtype == kBool && ExecuteBools(f.row, in, count, out, req)) || ExecuteUnconverted(f.row, compute, in, count, out, req)))
+    return;
+  Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out, req);
 }
 
 void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq req) {
