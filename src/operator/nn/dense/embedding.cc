@@ -43,21 +43,21 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
   return out;
 }
 
-// out[i] = row number[i] of the weight, in one copy each. Rows of large tables lie on pages that
-// the processor has to look up, so they are asked for ahead: into the level-2 cache, because more
-// lines can be on their way there than to the first, and some rows at once, so that their pages are
-// looked up together.
+// out[i] = row number[i] of the weight, in one copy each. Rows of tables that no cache holds lie on
+// pages that the processor has to look up, so they are asked for ahead (`far`): into the level-2
+// cache, because more lines can be on their way there than to the first, and some rows at once, so
+// that their pages are looked up together. Of a table in a cache that takes as long as the copies.
 template <typename Length>
-void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out) {
+void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out, bool far) {
   constexpr int64_t kTogether = 32, kMost = 1024;
-  const int64_t asked = std::min<int64_t>(size, kMost);
+  const int64_t asked = far ? std::min<int64_t>(size, kMost) : 0;
   const auto ask = [&](int64_t begin) __attribute__((always_inline)) {
     for (int64_t i = begin; i < std::min(begin + kTogether, n); ++i)
       for (int64_t b = 0; b < asked; b += 64) __builtin_prefetch(weight + number[i] * size + b, 0, 2);
   };
-  ask(0);
+  if (far) ask(0);
   for (int64_t begin = 0; begin < n; begin += kTogether) {
-    ask(begin + kTogether);
+    if (far) ask(begin + kTogether);
     for (int64_t i = begin; i < std::min(begin + kTogether, n); ++i) std::memcpy(out + i * size, weight + number[i] * size, size);
   }
 }
@@ -74,9 +74,12 @@ void CopyEnds(const char* weight, const int64_t* number, int64_t n, int64_t size
   }
 }
 
-void CopyWeightRows(const char* weight, const int64_t* number, int64_t n, int64_t bytes, char* out) {
+void CopyWeightRows(const TBlob& table, const int64_t* number, int64_t n, int64_t bytes, char* out) {
+  constexpr int64_t kFar = 16 << 20;
+  const char* const weight = static_cast<const char*>(table.dptr);
+  const bool far = table.shape[0] * bytes > kFar;
   OfLength(bytes, [=](auto size) {
-    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return CopyWhole(weight, number, n, size, out);
+    if (!std::is_integral_v<decltype(size)> || bytes > 64 || bytes < 4) return CopyWhole(weight, number, n, size, out, far);
     if (bytes < 8) return CopyEnds<4>(weight, number, n, bytes, out);
     if (bytes < 16) return CopyEnds<8>(weight, number, n, bytes, out);
     if (bytes < 32) return CopyEnds<16>(weight, number, n, bytes, out);
@@ -104,7 +107,7 @@ void Forward(KernelArgs& args) {
       for (int64_t i = b; i < e; i += kBlock) {
         const int64_t n = std::min(kBlock, e - i);
         CutToRows(in + i, n, weight.shape[0], number);
-        CopyWeightRows(static_cast<const char*>(weight.dptr), number, n, bytes, out + i * bytes);
+        CopyWeightRows(weight, number, n, bytes, out + i * bytes);
       }
     });
   });
