@@ -144,6 +144,19 @@ std::vector<std::string> Call::Attr(const char* name, std::vector<std::string> o
   const Attribute* a = Find(name, AttributeKind::kStrings);
   return a ? a->strings : otherwise;
 }
+static const Attribute kAbsent;
+const std::vector<int64_t>& Call::IntsAttr(const char* name) const {
+  const Attribute* a = Find(name, AttributeKind::kInts);
+  return (a ? *a : kAbsent).ints;
+}
+const std::vector<float>& Call::FloatsAttr(const char* name) const {
+  const Attribute* a = Find(name, AttributeKind::kFloats);
+  return (a ? *a : kAbsent).floats;
+}
+const std::vector<std::string>& Call::StringsAttr(const char* name) const {
+  const Attribute* a = Find(name, AttributeKind::kStrings);
+  return (a ? *a : kAbsent).strings;
+}
 const Constant* Call::TensorAttr(const char* name) const {
   const Attribute* a = Find(name, AttributeKind::kTensor);
   return a ? a->tensor.get() : nullptr;

@@ -147,6 +147,10 @@ class Call {
   std::vector<int64_t> Attr(const char* name, std::vector<int64_t> otherwise) const;
   std::vector<float> Attr(const char* name, std::vector<float> otherwise) const;
   std::vector<std::string> Attr(const char* name, std::vector<std::string> otherwise) const;
+  /* The node's own lists, which may be long; empty where they are absent. */
+  const std::vector<int64_t>& IntsAttr(const char* name) const;
+  const std::vector<float>& FloatsAttr(const char* name) const;
+  const std::vector<std::string>& StringsAttr(const char* name) const;
   /* Null when it is absent. */
   const Constant* TensorAttr(const char* name) const;
   const GraphProto* GraphAttr(const char* name) const;

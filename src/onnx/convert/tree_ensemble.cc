@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <memory>
+#include <numeric>
 
 #include "onnx/builder.h"
 #include "onnx/convert/tree.h"
@@ -149,11 +149,60 @@ Value Scores(const Call& c, const Packed& p, const Value& x) {
 }
 
 /* Floats of an attribute, or of the tensor that takes its place. */
-std::vector<double> Numbers(const Call& c, const char* name) {
-  const std::vector<float> floats = c.Attr(name, std::vector<float>{});
-  const Constant* tensor = c.TensorAttr((std::string(name) + "_as_tensor").c_str());
-  if (!tensor) return std::vector<double>(floats.begin(), floats.end());
-  return NumbersOf(Value(tensor->array));
+class Numbers {
+ public:
+  Numbers(const Call& c, const char* name) : floats_(c.FloatsAttr(name)) {
+    const Constant* tensor = c.TensorAttr((std::string(name) + "_as_tensor").c_str());
+    if (tensor) others_ = NumbersOf(Value(tensor->array)), of_tensor_ = true;
+  }
+  size_t size() const { return of_tensor_ ? others_.size() : floats_.size(); }
+  double operator[](size_t i) const { return of_tensor_ ? others_[i] : static_cast<double>(floats_[i]); }
+
+ private:
+  const std::vector<float>& floats_;
+  std::vector<double> others_;
+  bool of_tensor_ = false;
+};
+
+/* Where nodes are, by (tree, node). Of those that have the same numbers it is the last one. */
+class Places {
+ public:
+  Places(const Call& c, const std::vector<int64_t>& trees, const std::vector<int64_t>& ids)
+      : c_(c), trees_(trees), ids_(ids), sorted_(trees.size()) {
+    std::iota(sorted_.begin(), sorted_.end(), size_t{0});
+    const auto comes_later = [this](size_t a, size_t b) { return KeyOf(a) >= KeyOf(b); };
+    ordered_ = std::adjacent_find(sorted_.begin(), sorted_.end(), comes_later) == sorted_.end();
+    if (!ordered_) std::stable_sort(sorted_.begin(), sorted_.end(), [this](size_t a, size_t b) { return KeyOf(a) < KeyOf(b); });
+  }
+  /* `near`: a place from which numbers of nodes are counted on, as a rule. Refuses what is not
+   * there. */
+  size_t Find(int64_t tree, int64_t id, size_t near) const {
+    const size_t guess = near + static_cast<size_t>(id) - static_cast<size_t>(ids_[near]);
+    if (ordered_ && guess < ids_.size() && ids_[guess] == id && trees_[guess] == tree) return guess;
+    const Key key(tree, id);
+    const auto behind = std::upper_bound(sorted_.begin(), sorted_.end(), key, [this](const Key& k, size_t i) { return k < KeyOf(i); });
+    if (behind == sorted_.begin() || KeyOf(behind[-1]) != key) c_.Refuse("node " + Text(id) + " of tree " + Text(tree) + " is not there");
+    return behind[-1];
+  }
+
+ private:
+  using Key = std::pair<int64_t, int64_t>;
+  Key KeyOf(size_t i) const { return {trees_[i], ids_[i]}; }
+
+  const Call& c_;
+  const std::vector<int64_t>&trees_, &ids_;
+  std::vector<size_t> sorted_;
+  bool ordered_;  // they are in the order of their numbers, which differ
+};
+
+/* The modes of nodes; Refuses others. */
+int ModeOf(const Call& c, const std::string& text) {
+  static const std::vector<const char*> names = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
+                                                 "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
+  if (text == "LEAF") return kLeaf;
+  const int mode = OneOf(c, "nodes_modes", text, names);
+  if (mode == kMember) c.Refuse("attribute nodes_modes has BRANCH_MEMBER");
+  return mode;
 }
 
 /* A leaf may have several weights for a target. Where there is one target the first counts: so does
@@ -167,60 +216,63 @@ void AddWeight(Ensemble* e, size_t at, double weight) {
   e->weighs[at] = 1;
 }
 
-/* Nodes by (tree, node), as opsets before 5 write them; names of weights begin with `first`. */
-Ensemble ReadNodes(const Call& c, const std::string& first, int aggregate) {
-  Ensemble e;
-  const auto ints = [&](const std::string& name) { return c.Attr(name.c_str(), std::vector<int64_t>{}); };
-  const auto tree = ints("nodes_treeids"), id = ints("nodes_nodeids"), feature = ints("nodes_featureids");
-  const auto yes = ints("nodes_truenodeids"), no = ints("nodes_falsenodeids"), tracks = ints("nodes_missing_value_tracks_true");
-  const std::vector<std::string> modes = c.Attr("nodes_modes", std::vector<std::string>{});
-  const std::vector<double> values = Numbers(c, "nodes_values");
+/* The nodes and the roots, by attributes nodes_*. */
+Places ReadNodes(const Call& c, Ensemble* e) {
+  const auto &tree = c.IntsAttr("nodes_treeids"), &id = c.IntsAttr("nodes_nodeids"), &feature = c.IntsAttr("nodes_featureids");
+  const auto &yes = c.IntsAttr("nodes_truenodeids"), &no = c.IntsAttr("nodes_falsenodeids");
+  const auto& tracks = c.IntsAttr("nodes_missing_value_tracks_true");
+  const std::vector<std::string>& modes = c.StringsAttr("nodes_modes");
+  const Numbers values(c, "nodes_values");
   c.Ignore("nodes_hitrates"), c.Ignore("nodes_hitrates_as_tensor");
   const size_t count = tree.size();
   if (count == 0 || id.size() != count || feature.size() != count || yes.size() != count || no.size() != count || modes.size() != count ||
       values.size() != count || (!tracks.empty() && tracks.size() != count))
     c.Refuse("attributes nodes_* do not have one element for each node");
-  std::map<std::pair<int64_t, int64_t>, int64_t> place;
-  for (size_t i = 0; i < count; ++i) place[{tree[i], id[i]}] = static_cast<int64_t>(i);
-  const auto find = [&](int64_t t, int64_t n) {
-    const auto it = place.find({t, n});
-    if (it == place.end()) c.Refuse("node " + Text(n) + " of tree " + Text(t) + " is not there");
-    return it->second;
-  };
+  Places places(c, tree, id);
   std::vector<char> child(count, 0);
+  e->nodes.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    Node n;
-    n.mode = OneOf(c, "nodes_modes", modes[i],
-                   {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"});
-    if (n.mode == kMember) c.Refuse("attribute nodes_modes has BRANCH_MEMBER");
+    Node& n = e->nodes[i];
+    n.mode = ModeOf(c, modes[i]);
     n.feature = feature[i], n.value = values[i], n.missing_is_yes = !tracks.empty() && tracks[i] != 0;
     n.yes = n.no = static_cast<int64_t>(i);
-    if (n.mode != kLeaf)
-      n.yes = find(tree[i], yes[i]), n.no = find(tree[i], no[i]), child[static_cast<size_t>(n.yes)] = child[static_cast<size_t>(n.no)] = 1;
-    e.nodes.push_back(n);
+    if (n.mode == kLeaf) continue;
+    const size_t to_yes = places.Find(tree[i], yes[i], i), to_no = places.Find(tree[i], no[i], i);
+    n.yes = static_cast<int64_t>(to_yes), n.no = static_cast<int64_t>(to_no);
+    child[to_yes] = child[to_no] = 1;
   }
   for (size_t i = 0; i < count; ++i)
-    if (!child[i]) e.roots.push_back(static_cast<int64_t>(i));
-  if (!AllReached(e)) c.Refuse("nodes of a tree lead to themselves");
-  const auto w_tree = ints(first + "_treeids"), w_node = ints(first + "_nodeids"), w_target = ints(first + "_ids");
-  const std::vector<double> weights = Numbers(c, (first + "_weights").c_str());
-  if (w_tree.size() != weights.size() || w_node.size() != weights.size() || w_target.size() != weights.size())
+    if (!child[i]) e->roots.push_back(static_cast<int64_t>(i));
+  if (!AllReached(*e)) c.Refuse("nodes of a tree lead to themselves");
+  return places;
+}
+
+/* Nodes by (tree, node), as opsets before 5 write them; names of weights begin with `first`. */
+Ensemble ReadEnsemble(const Call& c, const std::string& first, int aggregate) {
+  Ensemble e;
+  e.aggregate = aggregate;
+  const Places places = ReadNodes(c, &e);
+  const auto ints = [&](const char* end) -> const std::vector<int64_t>& { return c.IntsAttr((first + end).c_str()); };
+  const auto &tree = ints("_treeids"), &node = ints("_nodeids"), &target = ints("_ids");
+  const Numbers weights(c, (first + "_weights").c_str()), base(c, "base_values");
+  if (tree.size() != weights.size() || node.size() != weights.size() || target.size() != weights.size())
     c.Refuse("attributes " + first + "_* do not have one element for each weight");
-  for (int64_t t : w_target) {
+  for (int64_t t : target) {
     if (t < 0 || t >= int64_t{1} << 28) c.Refuse("target " + Text(t) + " is not there");
     e.targets = std::max(e.targets, t + 1);
   }
-  e.base = Numbers(c, "base_values");  // also of classes that no leaf weighs for
+  for (size_t i = 0; i < base.size(); ++i) e.base.push_back(base[i]);  // also of classes that no leaf weighs for
   e.targets = std::max({e.targets, c.Attr("n_targets", int64_t{1}), static_cast<int64_t>(e.base.size())});
-  if (e.targets > (int64_t{1} << 28) / static_cast<int64_t>(count)) c.Refuse("there are " + Text(e.targets) + " targets");
-  e.weights.assign(count * static_cast<size_t>(e.targets), 0), e.weighs.assign(e.weights.size(), 0);
-  e.aggregate = aggregate;
-  for (size_t i = 0; i < weights.size(); ++i)
-    AddWeight(&e, static_cast<size_t>(find(w_tree[i], w_node[i]) * e.targets + w_target[i]), weights[i]);
+  if (e.targets > (int64_t{1} << 28) / static_cast<int64_t>(e.nodes.size())) c.Refuse("there are " + Text(e.targets) + " targets");
+  e.weights.assign(e.nodes.size() * static_cast<size_t>(e.targets), 0), e.weighs.assign(e.weights.size(), 0);
+  for (size_t i = 0, at = 0; i < weights.size(); ++i) {
+    at = places.Find(tree[i], node[i], at);
+    AddWeight(&e, at * static_cast<size_t>(e.targets) + static_cast<size_t>(target[i]), weights[i]);
+  }
   return e;
 }
 
-/* What ReadNodes and those who call it ask for. */
+/* What ReadEnsemble and those who call it ask for. */
 std::vector<std::string> NamesOfNodes(const std::string& first) {
   std::vector<std::string> names = {"n_targets",
                                     "aggregate_function",
@@ -251,8 +303,8 @@ void ConvertTreeClassifier(Call& c) {
   const Value x = Features(c, 0);
   const int64_t classes = labels.size();
   const auto packed = Once(c, x.dtype(), NamesOfNodes("class"), [&] {
-    Ensemble e = ReadNodes(c, "class", 0);
-    const std::vector<int64_t> ids = c.Attr("class_ids", std::vector<int64_t>{});
+    Ensemble e = ReadEnsemble(c, "class", 0);
+    const std::vector<int64_t>& ids = c.IntsAttr("class_ids");
     const bool one = classes == 2 && !ids.empty() && std::all_of(ids.begin(), ids.end(), [&](int64_t i) { return i == ids[0]; });
     const bool positive = std::all_of(e.weights.begin(), e.weights.end(), [](double w) { return w >= 0; });
     if (one) {  // the score of the second class alone
@@ -287,7 +339,7 @@ void ConvertTreeRegressor(Call& c) {
   const Value x = Features(c, 0);
   const auto packed = Once(c, x.dtype(), NamesOfNodes("target"), [&] {
     const int aggregate = OneOf(c, "aggregate_function", c.Attr("aggregate_function", "SUM"), {"SUM", "AVERAGE", "MIN", "MAX"});
-    return Pack(c, ReadNodes(c, "target", aggregate), x.dtype());
+    return Pack(c, ReadEnsemble(c, "target", aggregate), x.dtype());
   });
   c.Out(c.Cast(Transformed(c, Scores(c, *packed, x), post), kFloat32));
 }

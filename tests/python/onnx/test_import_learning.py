@@ -144,7 +144,7 @@ def test_support_vectors_for_any_number_of_rows():
     made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type="RBF", kernel_params=[0.3, 0.5, 2.0],
                 coefficients=floats(12).tolist(), support_vectors=floats(24).tolist(), rho=floats(3).tolist(),
                 vectors_per_class=[2, 3, 1], classlabels_ints=[0, 1, 2], **LEARNING)
-    given = onnx.load_from_string(model([made], {"x": floats(1, 4)}, {}))
+    given = onnx.load_from_string(model([made], {"x": floats(3, 4)}, {}))
     given.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
     loaded, x = mx.onnx.load(given.SerializeToString()), floats(9, 4)
     whole = loaded.run({"x": x})
@@ -317,3 +317,85 @@ def test_no_trees_score_zero():
     nodes, values = mx.nd.array([[0, 1, 2], [0, 1, 1], [16, 2, 2]], dtype="int32"), mx.nd.zeros(3)
     score = mx.nd.contrib.tree_ensemble(mx.nd.ones((2, 1)), nodes, values, mx.nd.zeros(0, dtype="int32"), mx.nd.ones((2, 3)), depth=1)
     assert score.shape == (2, 3) and not score.asnumpy().any()
+
+
+@pytest.mark.parametrize("form", ["turned", "shuffled", "far"])
+def test_nodes_in_any_order(form):
+    """Nodes are found by their numbers, which may begin anywhere and lie in any order. ONNX Runtime
+    refuses such models, so what the same trees score in order is right."""
+    plain = trees("target", 7, 2, depth=4)
+    made, x = dict(plain), {"x": floats(20, 4)}
+    count, weights = len(made["nodes_modes"]), len(made["target_weights"])
+    order = {"turned": np.arange(count)[::-1], "shuffled": RANDOM.permutation(count)}.get(form, np.arange(count))
+    for key in [k for k in made if k.startswith("nodes_")]:
+        made[key] = [made[key][i] for i in order]
+    order = RANDOM.permutation(weights) if form == "shuffled" else np.arange(weights)
+    for key in [k for k in made if k.startswith("target_")]:
+        made[key] = [made[key][i] for i in order]
+    if form == "far":
+        for key in ("nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids", "target_nodeids"):
+            made[key] = [3 * n + (1 << 40) for n in made[key]]
+    scores = [ours(model([node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=2, **given, **LEARNING)], x, {}), x)[0]
+              for given in (plain, made)]
+    np.testing.assert_allclose(scores[1], scores[0], rtol=1e-5, atol=1e-5)
+
+
+def field(number, content):
+    """A message within a message, as protobuf writes it."""
+    length, size = len(content), b""
+    while length > 127:
+        size, length = size + bytes([length & 127 | 128]), length >> 7
+    return bytes([number << 3 | 2]) + size + bytes([length]) + content
+
+
+def scaler(offset, scale):
+    """A model of one Scaler whose attributes have these bytes."""
+    made = onnx.load_from_string(model([node("Scaler", ["x"], ["y"], **LEARNING)], {"x": floats(3, 4)}, {}))
+    wire = made.graph.node[0].SerializeToString() + field(5, offset) + field(5, scale)
+    del made.graph.node[0]
+    graph = made.graph.SerializeToString() + field(1, wire)
+    made.ClearField("graph")
+    return made.SerializeToString() + field(7, graph)
+
+
+def numbers(name, values):
+    return onnx.AttributeProto(name=name, type="FLOATS", floats=values).SerializeToString()
+
+
+def test_lists_as_protobuf_may_write_them():
+    """With the field's tag before each number, packed, and in pieces with other fields between."""
+    want, x = [1.0, 2.0, -3.0, 4.0], floats(3, 4)
+    one = numbers("offset", want)
+    packed = onnx.AttributeProto(name="offset", type="FLOATS").SerializeToString() + field(7, np.float32(want).tobytes())
+    pieces = onnx.AttributeProto(floats=want[:2]).SerializeToString() + numbers("offset", want[2:])
+    for offset in (one, packed, pieces):
+        got = ours(scaler(offset, numbers("scale", [2.0])), {"x": x})[0]
+        np.testing.assert_allclose(got, (x - np.float32(want)) * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("field_number, wire_type, tail", [(7, 5, b"\0\0\0"), (8, 0, b"\x80"), (8, 0, b"\x80" * 11 + b"\1"), (7, 5, b"")])
+def test_lists_that_end_within_a_number(field_number, wire_type, tail):
+    tag = bytes([field_number << 3 | wire_type])
+    whole = tag + (b"\0" * 4 if wire_type == 5 else b"\1")
+    with pytest.raises(mx.MXNetError):
+        mx.onnx.load(scaler(numbers("offset", [1.0]), whole * 2 + tag + tail))
+
+
+@pytest.mark.parametrize("child", [3, 99, -1, -1 << 63])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_a_node_that_is_not_there(child, shuffled):
+    made = trees("target", 2, 1, depth=1)
+    made["nodes_truenodeids"][3] = child
+    if shuffled:
+        made = {k: v[::-1] for k, v in made.items()}
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=1, **made, **LEARNING)
+    with pytest.raises(mx.MXNetError, match=f"node {child} of tree 1 is not there"):
+        ours(model([made], {"x": floats(2, 4)}, {}), {"x": floats(2, 4)})
+
+
+def test_a_mode_that_is_not_there():
+    made = trees("target", 1, 1, depth=1)
+    made["nodes_modes"][0] = "BRANCH_MEMBER"
+    made = node("TreeEnsembleRegressor", ["x"], ["y"], n_targets=1, **made, **LEARNING)
+    with pytest.raises(mx.MXNetError, match="BRANCH_MEMBER"):
+        ours(model([made], {"x": floats(2, 4)}, {}), {"x": floats(2, 4)})
