@@ -20,6 +20,7 @@
 #include "operator/record/check.h"
 #include "operator/record/swapped_form.h"
 #include "operator/record/traits.h"
+#include "operator/shared/kept_forms.h"
 
 namespace mxnet {
 namespace onnx {
@@ -184,7 +185,7 @@ class Recipe::Writer {
     const Node* const turned = Turned(*n);
     const AttrsPtr attrs = turned ? n->op()->trait<SwappedForm>()->attrs() : n->attrs;
     if (!IsPlainCall(*attrs)) return false;
-    OpCall call{attrs, attrs->op->KernelFor(DeviceType::kCPU), {}, {}, false, 0};
+    OpCall call{attrs, attrs->op->KernelFor(DeviceType::kCPU), {}, {}, false, 0, false};
     std::vector<int> of;
     TensorTypes types;
     for (const NodeEntry& e : n->inputs) {
@@ -197,6 +198,10 @@ class Recipe::Writer {
       types.emplace_back(Shape(), dtype);
     }
     CheckDType(*attrs, types, {});
+    if (const auto* kept = attrs->op->trait<KeepsForms>()) {
+      call.keeps = true;
+      for (size_t i = 0; i < call.in.size(); ++i) call.keeps = call.keeps && (call.in[i] < 0 || i >= 32 || !(kept->inputs >> i & 1));
+    }
     call.dtypes.assign(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
     if (!InferCall(*attrs, InferSwitches::OfThread(true), &of, &call.dtypes)) return false;
     call.moves = OnlyMoves(*attrs->op) && of.size() == 1 && call.dtypes.size() == 1 && of[0] == call.dtypes[0];
@@ -328,7 +333,7 @@ void Recipe::Run(const OpCall& call, NDArray* results, Scratch* s) const {
     s->out.push_back(results[o].data());
     elements += s->out.back().Size();
   }
-  const bool asks = !weights.empty();
+  const bool asks = !weights.empty() || call.keeps;
   const int64_t surely = attrs.op->flops ? kSurelyShort : kShortPasses;
   const bool is_short = elements <= surely || CostOf(attrs, s->in, s->out).NsInCache() <= kNsOfShort;
   std::optional<BorrowedTeam> team;  // a long one that asks has its own, since the engine has no call for it

@@ -71,6 +71,7 @@ class Recipe {
     std::vector<int> dtypes;  // of the results, which follow what was there before
     bool moves;               // the result is the only input in another shape
     uint32_t asks;            // bit i: it asks for input i, a weight that may lie in the file
+    bool keeps;               // it has forms of constants that calls keep (KeepsForms)
   };
   static constexpr int kNothing = -(1 << 30);
   class Writer;

@@ -8,6 +8,7 @@
 #include "operator/nn/trees/tree_walk.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
+#include "operator/shared/kept_forms.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -175,6 +176,7 @@ MXNET_REGISTER_OP(_contrib_tree_ensemble)
     .set_infer_shape(TreesShape)
     .set_infer_type(TreesType)
     .set_zero_gradient()
+    .set_trait(KeepsForms{0b1110})
     .set_kernel(TreeEnsemble);
 
 }  // namespace
