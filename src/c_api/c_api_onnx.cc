@@ -247,7 +247,7 @@ int MXOnnxModelRunInto(OnnxModelHandle handle, int num_inputs, const char** name
   NeedTexts(num_given, given_names, "names of outputs");
   Need(num_given, given, "arrays of outputs");
   Env env;
-  for (int i = 0; i < num_inputs; ++i) env[names[i]] = *AsValue(inputs[i]);
+  for (int i = 0; i < num_inputs; ++i) env.insert_or_assign(names[i], *AsValue(inputs[i]));
   std::map<std::string, NDArray> into;
   for (int i = 0; i < num_given; ++i) into[given_names[i]] = *AsNDArray(given[i]);
   std::vector<onnx::Value> results = AsSession(handle)->Run(std::move(env), into);

@@ -1,7 +1,6 @@
 #include "onnx/session.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_set>
 
 #include "base/cpu_limit.h"
@@ -187,19 +186,21 @@ void Session::CheckInputs(Env* inputs) const {
     for (const ValueInfo& v : inputs_) text += (text.empty() ? "" : ", ") + v.name + " " + Describe(v);
     return text;
   };
-  std::set<std::string> known;
+  size_t known = 0;  // of those that are given
   for (const ValueInfo& v : model_->graph.inputs) {
-    known.insert(v.name);
     const auto it = inputs->find(v.name);
     if (it != inputs->end())
-      CheckTensor(v, &it->second);
+      CheckTensor(v, &it->second), ++known;
     else if (v.kind == ValueInfo::kOptional)
-      (*inputs)[v.name] = Value();
+      (*inputs)[v.name] = Value(), ++known;
     else
       MXNET_CHECK_KIND(constants_.count(v.name), Value) << "[onnx] no value for the input " << v.name << "; accepted: " << accepted();
   }
+  if (known == inputs->size()) return;
+  const auto& all = model_->graph.inputs;
   for (const auto& kv : *inputs)
-    MXNET_CHECK_KIND(known.count(kv.first), Value) << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
+    MXNET_CHECK_KIND(std::any_of(all.begin(), all.end(), [&](const ValueInfo& v) { return v.name == kv.first; }), Value)
+        << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
 }
 
 std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>& into) {

@@ -50,6 +50,7 @@ bool IsSmall(const Value& v) { return v.size() <= (IsFloating(v.dtype()) ? kMost
 
 std::string TypesOf(const Pending& p, const Env& env) {
   std::string key;
+  key.reserve(64 * p.needed.size());
   for (const std::string& name : p.needed) {
     const auto it = env.find(name);
     if (it == env.end())
@@ -475,11 +476,12 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
       arrays.push_back(a.ctx() == session_->options().ctx ? a : a.Copy(session_->options().ctx));
     }
     std::vector<NDArray*> in, out;
+    in.reserve(arrays.size()), out.reserve(outputs.size());
     for (NDArray& a : arrays) in.push_back(&a);
     for (NDArray& a : outputs) out.push_back(&a);
     InvokeTimed(stage, in, out);
   }
-  for (const auto& result : stage.results) (*env)[result.first] = Filled(result.second, outputs);
+  for (const auto& result : stage.results) env->insert_or_assign(result.first, Filled(result.second, outputs));
   for (const NodeProto* n : stage.host) RunNode(*n, env);
 }
 

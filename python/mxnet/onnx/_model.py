@@ -192,6 +192,9 @@ class _Info:
         return f"{self.name}: {self.dtype or 'any'}{stored} {shape}{kind}"
 
 
+_NO_ARRAYS = {}   # for outputs; never changed
+
+
 class Model(NotCopied):
     """An ONNX model, called with arrays; made by `load`.
 
@@ -267,9 +270,11 @@ class Model(NotCopied):
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
         for i, result in enumerate(results or ()):
+            if isinstance(result, NDArray):
+                continue
             if isinstance(result, tuple):
                 results[i] = _array_of_strings(result[1], result[0])
-            elif not isinstance(result, NDArray):
+            else:
                 ours = [v for v in values if isinstance(v, NDArray)]
                 numpy = any(isinstance(v, _np_ndarray) for v in ours) or (numpy and not ours)
                 results[i] = _from_value(_Handle(result), _np_ndarray if numpy else NDArray)
@@ -311,9 +316,12 @@ class Model(NotCopied):
                             "mx.onnx.runtime has its interface")
         if self._maps:
             inputs = self._rows(inputs)
-        results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out or {}))
+        results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out) if out else _NO_ARRAYS)
         if results is not None:
-            return {**dict(zip(self._output_names, results)), **(out or {})}
+            named = dict(zip(self._output_names, results))
+            if out:
+                named.update(out)
+            return named
         from .. import util
         about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
