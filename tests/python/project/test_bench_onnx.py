@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -45,6 +46,30 @@ def test_a_model_of_ones_own_is_timed_and_checked(tiny):
         assert 0 < r["best_ms"]["ours"] <= r["median_ms"]["ours"] < r["first_ms"]["ours"] and r["change_ms"]["ours"] > 0
         assert r["whole_mib"]["ours"] > 10 and r["peak_mib"]["ours"] >= 0
     assert "| tiny@8 | 1 | avx2 | " in done.stdout and "Disagree: none." in done.stdout
+
+
+def test_first_answers_alone_are_medians_of_processes(tiny, monkeypatch):
+    figures = tiny / "figures.json"
+    done = race(tiny, "--only", "tiny", "--quick", "--starts-only", "--json", str(figures))
+    assert done.returncode == 0, done.stderr
+    row, = json.loads(figures.read_text())
+    assert row["first_ms"]["ours"] > 0 and not row["median_ms"] and not row["peak_mib"] and not row["errors"]
+
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import onnx_race
+    seconds = iter((0.5, 0.1, 0.2))
+
+    class Process:
+        def __init__(self):
+            self.info = {"first": {"wall": next(seconds)}}
+
+        def end(self):
+            pass
+    args = types.SimpleNamespace(contestants=["ours"], starts=3, starts_only=True, clock="wall", cache=str(tiny))
+    monkeypatch.setitem(onnx_race.onnx_models.MADE, "tiny", onnx_race.onnx_models.Made("own", None, None, [1]))
+    row = onnx_race.Row("tiny", 1, 2, "avx512", args, str(tiny))
+    row.started = lambda name, awake: Process()
+    assert row.start() == [] and row.first == {"ours": 0.2}
 
 
 def test_a_wrong_result_is_named(tiny):
