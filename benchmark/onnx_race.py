@@ -42,7 +42,8 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="2 threads, batch 1, AVX-512 and fewer rounds where not given")
     parser.add_argument("--rounds", type=int, help="default 7, quick 3")
     parser.add_argument("--slice", type=float, default=0.1, help="seconds of a burst, at least one call")
-    parser.add_argument("--starts", type=int, help="processes of each contestant for the first answer, of which the median counts; default 5, quick 3")
+    parser.add_argument("--starts", type=int,
+                        help="processes of each contestant for the first answer, of which the median counts; default 5, quick 3")
     parser.add_argument("--starts-only", action="store_true", help="time only the load to the first answer")
     parser.add_argument("--cache", default=os.path.join(os.path.dirname(HERE), "build", "onnx_models"), help="folder of the models (2 GB)")
     parser.add_argument("--list", action="store_true", help="print the models")

@@ -78,6 +78,24 @@ def test_products_of_a_transposed_factor():
     assert name == "transposed GEMM" or library_levels()["uses"] in ("SSE4.2", "baseline"), name
 
 
+@pytest.mark.parametrize("inner", [64, 160])
+def test_scaled_products(inner):
+    """Scores of attention have a factor. Neither do these need a library's code. The factor
+    multiplies the second matrix where it is the shorter, otherwise the product."""
+    rng = np.random.default_rng(0)
+    left, right, added = (rng.normal(size=size).astype("float32") for size in ((96, inner), (100, inner), (96, 100)))
+    given = {"a": mx.nd.array(left), "b": mx.nd.array(right), "c": mx.nd.array(added)}
+    a, b, c = (mx.sym.var(name) for name in "abc")
+    product = 0.3 * (left.astype("float64") @ right.T)
+    for op, symbol, expected in (("gemm2", mx.sym.linalg.gemm2(a, b, transpose_b=True, alpha=0.3), product),
+                                 ("gemm", mx.sym.linalg.gemm(a, b, c, transpose_b=True, alpha=0.3, beta=0.7), product + 0.7 * added)):
+        executor = symbol.bind(mx.cpu(), {name: given[name] for name in symbol.list_arguments()})
+        [result] = executor.forward()
+        np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-5, atol=1e-5)
+        name = names(only(executor.explain(runs=1), op))[-1]
+        assert name == "packed GEMM" or library_levels()["uses"] in ("SSE4.2", "baseline"), name
+
+
 def test_winograd_is_switched_off():
     net = nn.Conv2D(64, 3, padding=1, in_channels=64)
     mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "0")
