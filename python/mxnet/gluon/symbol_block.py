@@ -3,7 +3,7 @@ import os
 import warnings
 
 from .. import context as context_mod, symbol
-from ..base import CheckedValueError
+from ..base import CheckedValueError, MXNetError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device
@@ -13,6 +13,23 @@ from .hybrid_block import HybridBlock
 from .parameter_dict import ParameterDict
 
 __all__ = ['SymbolBlock']
+
+
+def _types_of_parameters(inputs, out):
+    """The dtypes that follow from those of the inputs, by name. As in 1.9.1 they are none, with a
+    warning, where an input has no dtype, and none where the dtypes contradict each other."""
+    known = {}
+    for variable in inputs:
+        dtype = variable.infer_type()[0]
+        if not dtype:
+            return {}
+        known[variable.name] = dtype[0]
+    try:
+        arguments, _, auxiliary = out.infer_type_partial(**known)
+    except MXNetError:
+        return {}
+    pairs = list(zip(out.list_arguments(), arguments or ())) + list(zip(out.list_auxiliary_states(), auxiliary or ()))
+    return {name: dtype for name, dtype in pairs if dtype is not None}
 
 
 class SymbolBlock(HybridBlock):
@@ -46,12 +63,14 @@ class SymbolBlock(HybridBlock):
         missing = input_names - set(out.list_inputs())
         if missing:
             warnings.warn(f'[gluon.SymbolBlock] the outputs do not depend on the inputs {sorted(missing)}', stacklevel=2)
-        for name in out.list_arguments():
-            if name not in input_names:
-                self.params.get(name, allow_deferred_init=True)
-        for name in out.list_auxiliary_states():
-            if name not in input_names:
-                self.params.get(name, grad_req='null', allow_deferred_init=True)
+        auxiliary, types = set(out.list_auxiliary_states()), _types_of_parameters(variables, out)
+        for name in out.list_inputs():
+            if name in input_names:
+                continue
+            wishes = {'grad_req': 'null'} if name in auxiliary else {}
+            if name in types and name not in self.params:
+                wishes['dtype'] = types[name]
+            self.params.get(name, allow_deferred_init=True, **wishes)
         common = os.path.commonprefix(list(self.params.keys())) if len(self.params) else ''
         for name, param in self.params.items():
             self._reg_params[name[len(common):]] = param
@@ -90,7 +109,9 @@ class SymbolBlock(HybridBlock):
         if unknown:
             raise ValueError(f'[gluon.SymbolBlock.imports] input names {unknown} given; '
                              f'{symbol_file} has the variables {out.list_inputs()}')
-        block = SymbolBlock(out, [symbol.var(n) for n in names])
+        # Without values the inputs are of float32. With them, what is saved decides.
+        dtype = 'float32' if param_file is None else None
+        block = SymbolBlock(out, [symbol.var(n, dtype=dtype) for n in names])
         if param_file is not None:
             block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source='saved')
         return block

@@ -16,7 +16,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     ----------
     name : str
     shape : tuple of int
-        With the size of the batch.
+        With the size of the batch; kept as it is given.
     dtype : type or str
     layout : str
         What the axes mean, 'NCHW' for example; N is the axis of the batch.
@@ -31,7 +31,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """
 
     def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
-        self = super().__new__(cls, name, tuple(shape))
+        self = super().__new__(cls, name, shape)
         self.dtype = dtype
         self.layout = layout
         return self

@@ -1,4 +1,6 @@
 """ONNX models as this library's own: symbols with parameters, and Gluon blocks."""
+import warnings
+
 import numpy as np
 
 from .. import _dtypes
@@ -83,8 +85,10 @@ def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
         made = None
     out, params = made or to_symbol(model, shapes, dtypes, values, learns=False)
     read = set(out.list_inputs())
-    block = SymbolBlock(out, [sym.var(i.name) for i in model.inputs
-                              if not values or i.name in read or i.name in (shapes or {})])
+    inputs = [sym.var(i.name) for i in model.inputs if not values or i.name in read or i.name in (shapes or {})]
+    with warnings.catch_warnings():    # the dtypes of Parameters are those of the file
+        warnings.filterwarnings("ignore", "Cannot decide type")
+        block = SymbolBlock(out, inputs)
     attributes = out.attr_dict()
     for name, parameter in block.collect_params().items():
         value = params[name]

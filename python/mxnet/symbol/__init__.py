@@ -22,4 +22,5 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_SUBMODULES) | set(_SHORT) | set(dir(op)))
+    operators = {name for name in dir(op) if not name.startswith("_")}    # _internal has the others
+    return sorted(set(globals()) | set(_SUBMODULES) | set(_SHORT) | operators)
