@@ -24,8 +24,16 @@ int64_t IntegerNumber(int compute, double v) {
 
 namespace {
 
-constexpr int64_t kBlock = 512;   // elements converted or gathered at a time: all buffers stay in the first-level cache
-constexpr int64_t kLongRow = 16;  // rows from this length on are handed to the loop without gathering
+// Out's dimensions after merging those that all operands walk alike; strides in elements, 0 where
+// an operand repeats.
+struct Plan {
+  int ndim = 0;
+  int64_t dim[kMaxDims];
+  int64_t stride[kMaxOperands][kMaxDims];
+};
+
+constexpr int64_t kBlock = 512;    // elements converted or gathered at a time: all buffers stay in the first-level cache
+constexpr int64_t kLongRow = 256;  // rows of so many bytes are handed to the loop without gathering
 
 union Element {
   float f32;
@@ -133,6 +141,7 @@ struct Job {
   bool contiguous[kMaxOperands];  // walks with out, element by element
   bool single[kMaxOperands];      // one element for all of out
   Plan plan;
+  Steps steps[kMaxOperands];  // of operands that are gathered
 
   void Call(const void** ptrs, void* to, int64_t n, unsigned mask) const {
     if (params) {
@@ -221,7 +230,7 @@ void RunBlocks(const Job& job, const Repeats& repeats, int64_t begin, int64_t en
       const void* source = static_cast<const char*>(in.ptr) + i * in_size;
       if (!job.contiguous[k]) {
         void* to = in.dtype == own ? static_cast<void*>(buffers[k]) : static_cast<void*>(raw);
-        Gather(job.plan, k, in.ptr, in_size, i, n, to);
+        MXNET_CPU_CALL(GatherElements)(job.steps[k], in.ptr, in_size, i, n, to);
         source = to;
       }
       if (in.dtype != own)
@@ -283,9 +292,11 @@ __attribute__((noinline)) void ExecuteWalked(Loop loop, int compute, const Opera
   for (int k = 0; k < count; ++k) {
     if (job.single[k] || job.contiguous[k]) continue;
     gathers |= uint64_t{1} << k;
-    repeats.Add(k, job.plan.ndim, job.plan.dim, job.plan.stride[k]);
+    Steps& steps = job.steps[k];
+    for (int d = 0; d < job.plan.ndim; ++d) steps.Add(job.plan.dim[d], job.plan.stride[k][d]);
+    if (total > kBlock) repeats.Add(k, steps.ndim, steps.dim, steps.stride);
   }
-  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && gathers != repeats.operands();
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] * ComputeSize(compute) >= kLongRow && gathers != repeats.operands();
   const unsigned single = count == 1 ? row_mask : SupportedMask(masks, row_mask);
   ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
     if (rows)

@@ -13,6 +13,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
+#include "operator/pointwise/loops/gather.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/repeats.h"
 #include "operator/record/dtypes.h"
@@ -36,7 +37,6 @@ MXNET_REGISTER_PARAM(FusedPointwiseParam);
 namespace {
 
 constexpr int64_t kTile = 2048;  // elements: some buffers of that size fit the first-level cache
-constexpr int kMaxDims = 32;
 
 /* Where an operand of a step is: an input of the node, or the result of an earlier step. */
 struct Place {
@@ -172,8 +172,8 @@ struct Source {
   const char* ptr;
   int dtype;
   bool single = false, along = false;  // one element for all; element by element with the output
-  int ndim = 0;                        // otherwise: the output's dimensions as merged, and the input's steps along them
-  int64_t dim[kMaxDims], stride[kMaxDims];
+  Steps steps;                         // otherwise
+  int64_t row = 0;                     // each element is for so many of the output that lie behind one another; 0: spread over them
 };
 
 void Describe(const TBlob& in, const TBlob& out, Source* s) {
@@ -205,63 +205,48 @@ void Describe(const TBlob& in, const TBlob& out, Source* s) {
   for (int i = 0; i < nd; ++i) order.push_back(i);
   if (out.layout == Layout::kChannelsLast && nd > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   for (int d : order) {
-    if (out.shape[d] == 1) continue;
-    const int last = s->ndim - 1;
-    if (last >= 0 && s->stride[last] == stride[d] * out.shape[d]) {
-      s->dim[last] *= out.shape[d];
-      s->stride[last] = stride[d];
-    } else {
-      s->dim[s->ndim] = out.shape[d];
-      s->stride[s->ndim++] = stride[d];
-    }
-  }
-}
-
-template <typename T>
-void GatherAs(const Source& s, int64_t begin, int64_t n, void* to) {
-  int64_t index[kMaxDims], offset = 0, rest = begin;
-  for (int d = s.ndim - 1; d >= 0; --d) {
-    index[d] = rest % s.dim[d];
-    rest /= s.dim[d];
-    offset += index[d] * s.stride[d];
-  }
-  const T* from = reinterpret_cast<const T*>(s.ptr);
-  T* out = static_cast<T*>(to);
-  const int inner = s.ndim - 1;
-  const int64_t step = s.stride[inner];
-  while (n > 0) {
-    const int64_t m = std::min(n, s.dim[inner] - index[inner]);
-    if (step == 0)
-      std::fill_n(out, m, from[offset]);
-    else if (step == 1)
-      std::memcpy(out, from + offset, m * sizeof(T));
-    else
-      for (int64_t i = 0; i < m; ++i) out[i] = from[offset + i * step];
-    out += m;
-    n -= m;
-    offset -= index[inner] * step;
-    index[inner] = 0;
-    for (int d = inner - 1; d >= 0; --d) {
-      offset += s.stride[d];
-      if (++index[d] < s.dim[d]) break;
-      offset -= s.stride[d] * s.dim[d];
-      index[d] = 0;
-    }
-  }
-}
-
-void Gather(const Source& s, size_t size, int64_t begin, int64_t n, void* to) {
-  switch (size) {
-    case 1: return GatherAs<uint8_t>(s, begin, n, to);
-    case 2: return GatherAs<uint16_t>(s, begin, n, to);
-    case 4: return GatherAs<uint32_t>(s, begin, n, to);
-    default: return GatherAs<uint64_t>(s, begin, n, to);
+    if (out.shape[d] != 1) s->steps.Add(out.shape[d], stride[d]);
   }
 }
 
 template <typename T>
 void AddInto(const void* x, void* sum, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(sum)[i] += static_cast<const T*>(x)[i];
+}
+
+/*
+ * Loops that take an operand as a single element are called for one row of the output after the
+ * other where rows are long: then only one element for each row has to be read. REQUIRES: as in
+ * Source, sources that are neither single nor along have one dimension or more.
+ */
+void FindRows(const Program& program, std::vector<Source>* sources) {
+  constexpr int64_t kLongRow = 32;
+  const auto repeats = [](const Source& s) {
+    return !s.single && !s.along && s.steps.ndim > 1 && s.steps.stride[s.steps.ndim - 1] == 0 && s.steps.dim[s.steps.ndim - 1] >= kLongRow;
+  };
+  std::vector<bool> rows(sources->size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Source& s = (*sources)[i];
+    Repeats once(kTile);
+    if (!repeats(s)) continue;
+    once.Add(0, s.steps.ndim, s.steps.dim, s.steps.stride);
+    rows[i] = !once.Has(0);
+  }
+  if (std::find(rows.begin(), rows.end(), true) == rows.end()) return;
+  for (const Step& step : program.steps) {
+    std::vector<size_t> found;
+    bool takes = step.recipe.kind == Recipe::kForward || step.recipe.kind == Recipe::kGradient;
+    for (size_t k = 0; k < step.from.size(); ++k) {
+      const Place& from = step.from[k];
+      if (!from.input || from.index < 0 || !rows[from.index]) continue;
+      found.push_back(from.index);
+      takes = takes && (step.recipe.masks >> (1u << k) & 1u);
+    }
+    if (!takes || found.size() > 1)
+      for (size_t i : found) rows[i] = false;
+  }
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]) (*sources)[i].row = (*sources)[i].steps.dim[--(*sources)[i].steps.ndim];
 }
 
 /* Everything that one range of tiles needs. */
@@ -282,7 +267,7 @@ class Runner {
     // single elements are spread once
     for (size_t i = 0; i < sources_.size(); ++i) {
       const Source& s = sources_[i];
-      if (!s.single && !s.along) repeats_.Add(static_cast<int>(i), s.ndim, s.dim, s.stride);
+      if (!s.single && !s.along && !s.row) repeats_.Add(static_cast<int>(i), s.steps.ndim, s.steps.dim, s.steps.stride);
       if (!s.single) continue;
       char* to = Input(i);
       LoadFn(s.dtype, p_.compute)(s.ptr, to, 1);
@@ -299,19 +284,9 @@ class Runner {
       for (size_t i = 0; i < sources_.size(); ++i) {
         const Source& s = sources_[i];
         if (s.single || (walk.again && repeats_.Has(static_cast<int>(i)))) continue;
-        const bool convert = s.dtype != own_;
-        const size_t size = DTypeSize(s.dtype);
-        if (s.along) {
-          current_[i] = s.ptr + at * size;
-        } else {
-          current_[i] = convert ? Extra(0) : Input(i);
-          Gather(s, size, at, n, const_cast<char*>(current_[i]));
-        }
-        if (convert) {
-          LoadFn(s.dtype, p_.compute)(current_[i], Input(i), n);
-          current_[i] = Input(i);
-        }
+        Read(s, at, n, i);
       }
+      at_ = at;
       char* result = static_cast<char*>(out.dptr) + at * DTypeSize(out.dtype);
       for (const Step& step : p_.steps) {
         const bool last = step.to < 0, round = step.dtype != own_;
@@ -330,6 +305,22 @@ class Runner {
         if (!last) LoadFn(step.dtype, p_.compute)(Extra(0), to, n);
       }
     }
+  }
+
+  /* What the steps read of an input for elements [at, at + n) of the output. */
+  void Read(const Source& s, int64_t at, int64_t n, size_t i) {
+    const bool convert = s.dtype != own_;
+    const size_t size = DTypeSize(s.dtype);
+    if (s.row) n = (at + n - 1) / s.row - at / s.row + 1, at /= s.row;
+    if (s.along) {
+      current_[i] = s.ptr + at * size;
+    } else {
+      current_[i] = convert ? Extra(0) : Input(i);
+      MXNET_CPU_CALL(GatherElements)(s.steps, s.ptr, size, at, n, const_cast<char*>(current_[i]));
+    }
+    if (!convert) return;
+    LoadFn(s.dtype, p_.compute)(current_[i], Input(i), n);
+    current_[i] = Input(i);
   }
 
   void Prepare() {
@@ -365,6 +356,22 @@ class Runner {
     }
   }
 
+  /* The operand that has one element for each row of the output, or -1. */
+  int RowOperand(const Step& step) const {
+    for (size_t k = 0; k < step.from.size(); ++k)
+      if (step.from[k].input && step.from[k].index >= 0 && sources_[step.from[k].index].row) return static_cast<int>(k);
+    return -1;
+  }
+
+  void RunRows(const Step& step, const void** ptrs, char* to, int64_t n, int operand) {
+    const int64_t row = sources_[step.from[operand].index].row;
+    for (int64_t done = 0, m = row - at_ % row; done < n; done += m, m = row) {
+      m = std::min(m, n - done);
+      step.loop(ptrs, to + done * width_, m, 1u << operand);
+      for (int k = 0; k < step.recipe.count; ++k) ptrs[k] = static_cast<const char*>(ptrs[k]) + (k == operand ? 1 : m) * width_;
+    }
+  }
+
   /* With `before`: added to that. */
   void RunStep(const Step& step, char* to, int64_t n, const char* before) {
     const Recipe& r = step.recipe;
@@ -373,6 +380,8 @@ class Runner {
     unsigned mask = 0;
     for (int k = 0; k < r.count; ++k)
       if (r.operand[k] == Recipe::kNumber || (step.from[k].input && sources_[step.from[k].index].single)) mask |= 1u << k;
+    const int row = RowOperand(step);
+    if (row >= 0) mask = 1u << row;
     if (!(r.masks >> mask & 1u)) mask = 0;
     for (int k = 0; k < r.count; ++k) {
       if (r.operand[k] != Recipe::kNumber) {
@@ -398,7 +407,10 @@ class Runner {
         else
           ptrs[2] = step.numbers;
       }
-      step.loop(ptrs, to, n, mask);
+      if (row < 0)
+        step.loop(ptrs, to, n, mask);
+      else
+        RunRows(step, ptrs, to, n, row);
     }
     if (!before) return;
     if (p_.compute == kF32)
@@ -411,7 +423,8 @@ class Runner {
   const KernelArgs& args_;
   const std::vector<Source>& sources_;
   Repeats repeats_{kTile};
-  const int own_;  // dtype of the compute type
+  int64_t at_ = 0;  // where the tile begins
+  const int own_;   // dtype of the compute type
   const int64_t width_;
   const size_t bytes_;
   char* base_;
@@ -509,6 +522,7 @@ void Forward(KernelArgs& args) {
   const std::shared_ptr<Program> program = KeptFor(args, Compile);
   std::vector<Source> sources(args.in.size());
   for (size_t i = 0; i < sources.size(); ++i) Describe(args.in[i], out, &sources[i]);
+  FindRows(*program, &sources);
   const int64_t tiles = (total + kTile - 1) / kTile;
   const int threads = static_cast<int>(std::min<int64_t>(tiles, OmpThreads(total * static_cast<int64_t>(program->steps.size()))));
   ParallelForThreads(threads, tiles, [&](int64_t b, int64_t e) {

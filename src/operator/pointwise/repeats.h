@@ -22,13 +22,19 @@ class Repeats {
 
   /* An operand that is gathered, with its steps along the dimensions of the result. */
   void Add(int operand, int ndim, const int64_t* dim, const int64_t* stride) {
-    int d = ndim - 1;
-    int64_t turn = 1, turns = 1;
-    for (; d >= 0 && stride[d] != 0; --d) turn *= dim[d];
-    for (; d >= 0 && stride[d] == 0; --d) turns *= dim[d];
-    if (turn == 1 || turns == 1 || 2 * turn > most_ || (operands_ && turn != period_) || operand >= kMostOperands) return;
-    span_ = operands_ ? std::min(span_, turn * turns) : turn * turns;
-    period_ = turn;
+    if (operand >= kMostOperands) return;
+    // where it may begin again, the outermost turn that fits spans the most elements
+    int64_t best = 0, best_span = 0, turn = 1;
+    for (int d = ndim - 1; d >= 0 && 2 * turn <= most_;) {
+      int64_t turns = 1, inside = turn;
+      for (; d >= 0 && stride[d] == 0; --d) turns *= dim[d];
+      if (inside > 1 && turns > 1 && (!operands_ || inside == period_)) best = inside, best_span = inside * turns;
+      turn *= turns;
+      for (; d >= 0 && stride[d] != 0; --d) turn *= dim[d];
+    }
+    if (best == 0) return;
+    span_ = operands_ ? std::min(span_, best_span) : best_span;
+    period_ = best;
     operands_ |= uint64_t{1} << operand;
     block_ = most_ / period_ * period_;
   }

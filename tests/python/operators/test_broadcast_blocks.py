@@ -1,13 +1,30 @@
 """Arrays that are broadcast along outer dimensions, over more elements than one block has."""
+import ctypes
+
 import mxnet as mx
 import numpy as np
 import pytest
+from mxnet.base import _LIB
 
 RNG = np.random.default_rng(3)
 PAIRS = [((3000, 3), (3,)), ((5000, 16), (16,)), ((2000, 40), (40,)), ((700, 255), (255,)), ((700, 256), (256,)), ((300, 257), (257,)),
          ((700, 300), (300,)), ((8, 1, 1, 16), (8, 30, 31, 16)), ((9, 1, 7, 5), (9, 40, 7, 5)), ((4, 1, 3, 1, 5), (4, 50, 3, 60, 5)),
          ((6, 20, 1), (6, 20, 70)), ((2, 1, 9), (1, 3000, 9)), ((40000, 5), (40000, 1)), ((1, 7), (9000, 1)), ((50001, 7), (7,)),
-         ((3, 1, 4, 5), (3, 600, 4, 1)), ((2, 1, 100), (2, 2000, 1))]
+         ((3, 1, 4, 5), (3, 600, 4, 1)), ((2, 1, 100), (2, 2000, 1)),
+         # one element for each row, of rows that end within blocks and of longer ones
+         ((40, 64, 1), (40, 64, 100)), ((3, 50, 1), (3, 50, 3000)), ((512, 1), (2, 512, 49)), ((20, 30, 1), (20, 30, 31)),
+         ((64, 1), (700, 64, 4)), ((300, 7), (300, 7, 1, 1)), ((5, 40, 128, 1), (5, 40, 1, 16)), ((9000, 2), (9000, 1))]
+
+
+@pytest.fixture(scope="module", autouse=True, params=[4, 3, 2])
+def level(request):
+    """Each level of the CPU has gathers of its own."""
+    cap = getattr(_LIB, "_ZN5mxnet11CapCpuLevelENS_8CpuLevelE")
+    mx.nd.waitall()
+    cap(ctypes.c_int(request.param))
+    yield
+    mx.nd.waitall()
+    cap(ctypes.c_int(4))
 
 
 def arrays(shapes, dtypes):
@@ -54,6 +71,23 @@ def test_fused_programs(shapes, dtypes):
     wide = [v.astype("float64") for v in (a, b)]
     expected = np.maximum(wide[0] + wide[1], 0) * 0.5 - wide[0] * wide[1] * 2
     np.testing.assert_allclose(got.asnumpy(), expected, rtol=2e-3 if dtypes[0] == "float16" else 0, atol=4 if dtypes[0] == "float16" else 0)
+
+
+@pytest.mark.parametrize("shapes", [s for s in PAIRS if len(s[0]) == len(s[1])])
+def test_fused_gradients(shapes):
+    """The program of the gradients is given rows, too."""
+    a, b = arrays(shapes, ("float32", "float32"))
+    b = np.abs(b) + 1
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    net = mx.sym.broadcast_div(mx.sym.tanh(x), y) * 3 + mx.sym.broadcast_maximum(x, y)
+    bound = net.bind(mx.cpu(), {"x": mx.nd.array(a), "y": mx.nd.array(b)}, {"x": mx.nd.zeros(a.shape), "y": mx.nd.zeros(b.shape)})
+    bound.forward(is_train=True)
+    bound.backward(mx.nd.ones(bound.outputs[0].shape))
+    a, b = a.astype("float64"), b.astype("float64")
+    summed = lambda v, shape: v.sum(tuple(i for i, d in enumerate(shape) if d == 1 and v.shape[i] != 1), keepdims=True)
+    dx, dy = 3 / b / np.cosh(a) ** 2 + (a >= b), -3 * np.tanh(a) / b ** 2 + (a < b)
+    np.testing.assert_allclose(bound.grad_dict["x"].asnumpy(), summed(dx, a.shape), rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(bound.grad_dict["y"].asnumpy(), summed(dy, b.shape), rtol=1e-4, atol=1e-3)
 
 
 def test_layouts():
