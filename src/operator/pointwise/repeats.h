@@ -32,7 +32,7 @@ class Repeats {
       turn *= turns;
       for (; d >= 0 && stride[d] != 0; --d) turn *= dim[d];
     }
-    if (best == 0) return;
+    if (best_span < 2 * most_) return;  // blocks that end with a span would be short, and gathered as often
     span_ = operands_ ? std::min(span_, best_span) : best_span;
     period_ = best;
     operands_ |= uint64_t{1} << operand;

@@ -106,13 +106,18 @@ struct PlaceInRows {
 };
 
 /* The array in another range. */
-void Rescale(const TBlob& part, float scale, ByteLimits limits, const PlaceInRows& place) {
-  constexpr int64_t kLong = 4096;
+void Rescale(KernelArgs& args, const TBlob& part, float scale, ByteLimits limits, const PlaceInRows& place) {
+  constexpr int64_t kShort = 64, kLong = 4096;
   const int64_t width = place.width;
   const auto rescale = [&](int64_t row, int64_t at, int64_t n) {
     MXNET_CPU_CALL(BytesToBytes)
     (part.data<char>() + row * width + at, part.dtype == kUint8, scale, 0, limits, n, place.to + row * place.pitch + at);
   };
+  if (width < kShort && place.rows > 1) {  // a call for each row would cost more than a second pass
+    const PlaceInRows whole{nn::Workspace<int8_t>(args, part.Size()), 1, part.Size(), part.Size()};
+    Rescale(args, part, scale, limits, whole);
+    return CopyRows(args.run, whole.to, width, place.to, place.pitch, width, place.rows);
+  }
   if (width >= kLong) {
     for (int64_t row = 0; row < place.rows; ++row) ParallelFor(width, 65536, [&](int64_t b, int64_t e) { rescale(row, b, e - b); });
     return;
@@ -144,7 +149,7 @@ void ConcatKernel(KernelArgs& args) {
     if (part.dtype == out.dtype && largest == LargestOf(low, high))
       CopyRows(args.run, part.dptr, place.width, place.to, place.pitch, place.width, place.rows);
     else
-      Rescale(part, largest / Levels(part.dtype) * steps, LimitsOf(out.dtype), place);
+      Rescale(args, part, largest / Levels(part.dtype) * steps, LimitsOf(out.dtype), place);
     to += place.width;
   }
 }

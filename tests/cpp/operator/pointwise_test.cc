@@ -11,6 +11,7 @@
 #include "mxnet/op.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/repeats.h"
 #include "operator/pointwise/rows.h"
 #include "operator/reduce/reduce.h"
 
@@ -217,6 +218,22 @@ TEST(Pointwise, SmallKernelsAreCheap) {
   EXPECT_EQ(c[0], 5);
   RecordProperty("nanoseconds", static_cast<int>(best));
   EXPECT_LT(best, 2000);
+}
+
+// What repeats inside of few elements leaves blocks as long as they were: (1000, 1, 4) in
+// (1000, 3, 4) is gathered again in each.
+TEST(Repeats, BlocksStayLong) {
+  const int64_t few[] = {1000, 3, 4}, many[] = {10, 3000, 4}, stride[] = {4, 0, 1};
+  Repeats short_turns(512), long_turns(512);
+  short_turns.Add(0, 3, few, stride);
+  long_turns.Add(0, 3, many, stride);
+  Repeats::Walk walk;
+  EXPECT_EQ(short_turns.Next(0, 12000, &walk), 512);
+  EXPECT_FALSE(short_turns.Has(0));
+  EXPECT_TRUE(long_turns.Has(0));
+  EXPECT_EQ(long_turns.Next(0, 120000, &walk), 512);
+  EXPECT_EQ(long_turns.Next(512, 120000, &walk), 512);
+  EXPECT_TRUE(walk.again);
 }
 
 }  // namespace

@@ -36,9 +36,29 @@ void FillEach(const T* from, int64_t step, int64_t rows, int64_t m, T* to, int64
   FillRows<T, 64>(from, step, rows, m, to, room);
 }
 
+// A run of at most kFew bytes, for which a call costs more than copying: in pieces, the last of
+// which may lie over the one before.
+constexpr int64_t kFew = 64;
+template <int64_t kPiece>
+inline void CopyPieces(const char* from, int64_t bytes, char* to) {
+  for (int64_t i = 0; i + kPiece < bytes; i += kPiece) __builtin_memcpy(to + i, from + i, kPiece);
+  __builtin_memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
+}
+inline void CopyFew(const void* source, int64_t bytes, void* target) {
+  const char* const from = static_cast<const char*>(source);
+  char* const to = static_cast<char*>(target);
+  if (bytes >= 16) return CopyPieces<16>(from, bytes, to);
+  if (bytes >= 8) return CopyPieces<8>(from, bytes, to);
+  if (bytes >= 4) return CopyPieces<4>(from, bytes, to);
+  CopyPieces<1>(from, bytes, to);
+}
+
 template <typename T>
 void Copy(const T* from, int64_t step, int64_t m, T* to) {
-  if (step == 1)
+  const int64_t bytes = m * static_cast<int64_t>(sizeof(T));
+  if (step == 1 && bytes <= kFew)
+    CopyFew(from, bytes, to);
+  else if (step == 1)
     __builtin_memcpy(to, from, static_cast<size_t>(m) * sizeof(T));
   else
     for (int64_t i = 0; i < m; ++i) to[i] = from[i * step];
@@ -49,7 +69,7 @@ template <typename T>
 void Repeat(T* to, int64_t there, int64_t all) {
   for (int64_t more; there < all; there += more) {
     more = Least(there, all - there);
-    __builtin_memcpy(to + there, to, static_cast<size_t>(more) * sizeof(T));
+    Copy(to, 1, more, to + there);
   }
 }
 
