@@ -3,7 +3,6 @@
 #include <limits>
 #include <sstream>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "graph/compose.h"
 #include "graph/gradient.h"
@@ -11,6 +10,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/op.h"
 #include "operator/record/check.h"
+#include "operator/record/file_outputs.h"
 #include "operator/runtime/compiled_graph.h"
 #include "operator/runtime/holds_graphs.h"
 #include "operator/runtime/parameters_in_files.h"
@@ -88,36 +88,6 @@ void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent,
   os << '\n' << Indent(indent) << '}';
 }
 
-/* How many outputs 1.9.1 counts for an operator in `node_row_ptr`: with those that only its own
- * gradient or workspace has, without hidden ones of ours. */
-int OutputsInFiles(const Node& n) {
-  if (n.is_variable()) return 1;
-  static const std::unordered_map<std::string, int> hidden = {{"BilinearSampler", 1},
-                                                              {"CTCLoss", 1},
-                                                              {"Correlation", 2},
-                                                              {"GridGenerator", 1},
-                                                              {"InstanceNorm", 2},
-                                                              {"L2Normalization", 1},
-                                                              {"LRN", 1},
-                                                              {"ROIPooling", 1},
-                                                              {"_contrib_BatchNormWithReLU", 1},
-                                                              {"_linalg_det", 2},
-                                                              {"_linalg_slogdet", 2},
-                                                              {"sort", 1}};
-  static const std::unordered_set<std::string> ours = {"RNN", "_cond", "_image_random_flip_left_right", "_image_random_flip_top_bottom"};
-  const auto value = [&](const char* key, const char* otherwise) {
-    const auto at = n.attrs->dict.find(key);
-    return at == n.attrs->dict.end() ? std::string(otherwise) : at->second;
-  };
-  const std::string& op = n.op()->name;
-  if (ours.count(op)) return n.op()->NumVisibleOutputs(*n.attrs);
-  const auto more = hidden.find(op);
-  if (more != hidden.end()) return n.num_outputs() + more->second;
-  const std::string layout = value("layout", "None");
-  const bool workspace = op == "Pooling" && value("pool_type", "max") == "max" && layout.find('C') != layout.size() - 1;
-  return n.num_outputs() + (workspace || (op == "topk" && value("ret_typ", "indices") == "value"));
-}
-
 void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, const std::string& attrs) {
   const IndexedGraph g(s.outputs);
   os << "{\n" << Indent(indent + 1) << "\"nodes\": [";
@@ -133,7 +103,8 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, co
   items.clear();
   int entries = 0;
   items.push_back("0");
-  for (const auto& node : g.nodes) items.push_back(std::to_string(entries += OutputsInFiles(*node.source)));
+  for (const auto& node : g.nodes)
+    items.push_back(std::to_string(entries += node.source->is_variable() ? 1 : OutputsInFiles(*node.source->attrs)));
   os << ", \n" << Indent(indent + 1) << "\"node_row_ptr\": ";
   WriteList(os, items, indent + 1);
   items.clear();
