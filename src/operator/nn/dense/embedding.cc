@@ -50,7 +50,7 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
 template <typename Length>
 void CopyWhole(const char* weight, const int64_t* number, int64_t n, Length size, char* out, bool far) {
   constexpr int64_t kTogether = 32, kMost = 1024;
-  const int64_t asked = far ? std::min<int64_t>(size, kMost) : 0;
+  const int64_t asked = std::min<int64_t>(size, kMost);
   const auto ask = [&](int64_t begin) __attribute__((always_inline)) {
     for (int64_t i = begin; i < std::min(begin + kTogether, n); ++i)
       for (int64_t b = 0; b < asked; b += 64) __builtin_prefetch(weight + number[i] * size + b, 0, 2);

@@ -1,4 +1,5 @@
 // Rows of elements copied along a broadcast, with the widest vectors.
+#include "base/copy_run.h"
 #include "operator/pointwise/loops/gather.h"
 
 namespace mxnet {
@@ -36,21 +37,16 @@ void FillEach(const T* from, int64_t step, int64_t rows, int64_t m, T* to, int64
   FillRows<T, 64>(from, step, rows, m, to, room);
 }
 
-// A run of at most kFew bytes, for which a call costs more than copying: in pieces, the last of
-// which may lie over the one before.
+// A run of at most kFew bytes, for which a call costs more than copying.
 constexpr int64_t kFew = 64;
-template <int64_t kPiece>
-inline void CopyPieces(const char* from, int64_t bytes, char* to) {
-  for (int64_t i = 0; i + kPiece < bytes; i += kPiece) __builtin_memcpy(to + i, from + i, kPiece);
-  __builtin_memcpy(to + bytes - kPiece, from + bytes - kPiece, kPiece);
-}
 inline void CopyFew(const void* source, int64_t bytes, void* target) {
   const char* const from = static_cast<const char*>(source);
   char* const to = static_cast<char*>(target);
-  if (bytes >= 16) return CopyPieces<16>(from, bytes, to);
-  if (bytes >= 8) return CopyPieces<8>(from, bytes, to);
-  if (bytes >= 4) return CopyPieces<4>(from, bytes, to);
-  CopyPieces<1>(from, bytes, to);
+  const size_t n = static_cast<size_t>(bytes);
+  if (n >= 16) return detail::CopyPieces<16>(to, from, n);
+  if (n >= 8) return detail::CopyPieces<8>(to, from, n);
+  if (n >= 4) return detail::CopyPieces<4>(to, from, n);
+  detail::CopyPieces<1>(to, from, n);
 }
 
 template <typename T>
