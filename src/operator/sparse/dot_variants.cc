@@ -119,6 +119,34 @@ void GatherBlock(const DotCall<T>& c, int64_t at) {
 #define MXNET_SCALAR
 #endif
 
+/*
+ * Products of neighbouring elements in one small vector, whose numbers are then used one by one in
+ * their order. Loads bound loops over single columns: this saves one for most elements.
+ */
+template <typename T>
+struct Few {
+  static constexpr int kCount = 16 / static_cast<int>(sizeof(T));
+  using V = typename VectorOf<T, 16>::Type;
+
+  static inline __attribute__((always_inline)) V At(const T* p) {
+    V v;
+    std::memcpy(&v, p, sizeof(V));
+    return v;
+  }
+  /* out[index[k] * step] += v[k]; numbers of `index` may be the same. */
+  template <typename I>
+  static inline __attribute__((always_inline)) void AddTo(T* out, int64_t step, const I* index, const V& v) {
+    for (int k = 0; k < kCount; ++k) out[index[k] * step] += v[k];
+  }
+  template <typename I>
+  static inline __attribute__((always_inline)) void Multiply(const T* values, const T* from, int64_t step, const I* index, T* to) {
+    V v;
+    for (int k = 0; k < kCount; ++k) v[k] = from[index[k] * step];
+    v *= At(values);
+    std::memcpy(to, &v, sizeof(V));
+  }
+};
+
 /* use(the columns of elements as they lie in memory). */
 template <typename T, typename F>
 void VisitIndex(const DotCall<T>& c, F&& use) {
@@ -238,11 +266,12 @@ struct ShortRows {
 /* The products of elements `n` to `last`. */
 template <bool kOne, typename T, typename I>
 MXNET_SCALAR void Products(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, T* __restrict to) {
+  using F = Few<T>;
   const T *const dense = c.dense + at, *const values = c.values;
   const int64_t step = kOne ? 1 : c.dense_step;
   for (; n + 8 <= last; n += 8, to += 8) {
     PrefetchElements(index, values, n);
-    for (int k = 0; k < 8; ++k) to[k] = values[n + k] * dense[index[n + k] * step];
+    for (int k = 0; k < 8; k += F::kCount) F::Multiply(values + n + k, dense, step, index + n + k, to + k);
   }
   for (; n < last; ++n) *to++ = values[n] * dense[index[n] * step];
 }
@@ -303,6 +332,7 @@ void ScatterBlock(const DotCall<T>& c, int64_t at, const Range& range) {
 
 template <bool kOne, typename T, typename I>
 MXNET_SCALAR void ScatterRows(const DotCall<T>& c, int64_t at, const Range& range, const I* index, int64_t begin, int64_t end) {
+  using F = Few<T>;
   T* __restrict const out = c.out + at;
   const T* const values = c.values;
   const int64_t step = kOne ? 1 : c.out_step;
@@ -317,8 +347,9 @@ MXNET_SCALAR void ScatterRows(const DotCall<T>& c, int64_t at, const Range& rang
     }
     for (; n + 8 <= last; n += 8) {
       PrefetchElements(index, values, n);
-      for (int k = 0; k < 8; ++k) out[index[n + k] * step] += values[n + k] * row;
+      for (int64_t k = n; k < n + 8; k += F::kCount) F::AddTo(out, step, index + k, F::At(values + k) * row);
     }
+    for (; n + F::kCount <= last; n += F::kCount) F::AddTo(out, step, index + n, F::At(values + n) * row);
     for (; n < last; ++n) out[index[n] * step] += values[n] * row;
   }
 }
@@ -326,11 +357,12 @@ MXNET_SCALAR void ScatterRows(const DotCall<T>& c, int64_t at, const Range& rang
 /* What lies at `product` to the columns of elements `n` to `last`. */
 template <bool kOne, typename T, typename I>
 MXNET_SCALAR void AddProducts(const DotCall<T>& c, int64_t at, const I* index, int64_t n, int64_t last, const T* product) {
+  using F = Few<T>;
   T* __restrict const out = c.out + at;
   const int64_t step = kOne ? 1 : c.out_step;
   for (; n + 8 <= last; n += 8, product += 8) {
     PrefetchElements(index, c.values, n);
-    for (int k = 0; k < 8; ++k) out[index[n + k] * step] += product[k];
+    for (int k = 0; k < 8; k += F::kCount) F::AddTo(out, step, index + n + k, F::At(product + k));
   }
   for (; n < last; ++n) out[index[n] * step] += *product++;
 }
