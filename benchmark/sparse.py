@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Time of operators on sparse arrays against 1.9.1's, SciPy's and PyTorch's, in turn.
 
-    ./dev bench sparse [--oracle PYTHON] [--scipy PYTHON] [--torch PYTHON] [--parts dot,rows]
+    ./dev bench sparse [--oracle PYTHON] [--scipy PYTHON] [--torch PYTHON] [--parts dot,kept,rows]
     [--only NAME,...] [--large] [--rounds N] [--below RATIO] [--clock cpu] [--ctx gpu]
     [--json FILE]
 
 `dot`: a csr matrix, or its transpose, times a dense one; a name has the density in percent and the
-number of columns. `rows`: sums of row_sparse arrays. Printed: median microseconds, and how many
+number of columns. `kept`: products that keep only what elements take part in, csr transposed times
+dense as row_sparse, and dense times csr as csr. `rows`: sums of row_sparse arrays. Printed: median microseconds, and how many
 times faster this library is than each (above 1: faster). --large adds matrices of a million rows.
 All use all processors as they see fit (OMP_NUM_THREADS for others), or with --clock cpu one each.
 With --ctx gpu this library and PyTorch compute on the first GPU; it takes a build with CUDA.
@@ -22,6 +23,7 @@ from alternate import add_clock, answers, environments, printed, race, serve
 DENSITIES, COLUMNS = (0.1, 1, 10), (1, 8, 64, 512)
 ROWS, INNER = 10_000, 10_000
 LARGE = (1_000_000, 100_000, 0.01)  # rows, columns, percent
+KEPT = ((10_000, 10_000, 1), (1_000, 10_000, 0.1), (1_024, 100_000, 0.1), (512, 1_000_000, 0.01))
 SUMS = ((100_000, 64, 0.5), (100_000, 64, 0.05), (1_000_000, 1, 0.5), (20_000, 512, 0.5))
 
 
@@ -39,7 +41,13 @@ def sums():
             for r, c, p in SUMS for k in (2, 3)}
 
 
-PARTS = {"dot": dots, "rows": lambda large: sums()}
+def kept():
+    """name -> (rows, columns, percent, columns of the dense matrix, is it on the left?)"""
+    return {f"{'dense*csr' if left else 'csrT'} {rows}x{inner} {d:g}% {n}": (rows, inner, d, n, left)
+            for rows, inner, d in KEPT for n in (1, 8, 64) for left in (False, True)}
+
+
+PARTS = {"dot": dots, "kept": lambda large: kept(), "rows": lambda large: sums()}
 
 
 def random_csr(rows, columns, percent):
@@ -100,6 +108,15 @@ def dot_call(kind, device, rows, inner, percent, columns, transposed):
                               forward_stype="default")), mx.nd.waitall
 
 
+def kept_call(kind, device, rows, inner, percent, columns, left):
+    """The same of one product whose result is sparse."""
+    mx, matrix = mxnet_on(device), matrix_of(kind, device, rows, inner, percent)
+    dense = mx.nd.ones((columns, rows) if left else (rows, columns))
+    if left:
+        return (lambda: mx.nd.dot(dense, matrix)), mx.nd.waitall
+    return (lambda: mx.nd.dot(matrix, dense, transpose_a=True)), mx.nd.waitall
+
+
 def rows_call(kind, device, count, rows, columns, share):
     """The same of one sum of row_sparse arrays."""
     rng = np.random.default_rng(0)
@@ -121,8 +138,10 @@ def rows_call(kind, device, count, rows, columns, share):
 def contestant(kind, part, large, device):
     """Serves the cases that it can compute; arrays are made when a case is first asked for."""
     workloads = {}
-    make = dot_call if part == "dot" else rows_call
+    make = {"dot": dot_call, "kept": kept_call, "rows": rows_call}[part]
     for name, sizes in PARTS[part](large == "1").items():
+        if kind in ("scipy", "torch") and part == "kept":
+            continue    # their results are dense
         if kind == "1.9.1" and part == "dot" and sizes[0] * sizes[1] >= 2**31:
             continue    # its wheel refuses shapes of so many elements
         made = functools.lru_cache(maxsize=None)(functools.partial(make, kind, device, *sizes))

@@ -120,7 +120,7 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
 
 /* Numbers of columns that split the elements evenly: from a sample. */
 std::vector<int64_t> SplitColumns(const int64_t* index, int64_t count, int parts) {
-  const int64_t step = std::max<int64_t>(1, count / 4096);
+  const int64_t step = std::max<int64_t>(1, count / (int64_t{256} * parts));
   std::vector<int64_t> sample, bounds = {0};
   for (int64_t n = 0; n < count; n += step) sample.push_back(index[n]);
   std::sort(sample.begin(), sample.end());
@@ -219,36 +219,53 @@ struct Product::Csr {
     return to;
   }
 
-  /* The transpose of a matrix with `columns` columns, without rows that have no elements. */
-  Csr Transposed(KernelArgs& args, int64_t columns) const {
-    return columns <= 4 * count() ? TransposedByCounts(args, columns) : TransposedBySorting(args, columns);
-  }
+  /* Is a table of all `columns` columns worth its time? */
+  bool Fills(int64_t columns) const { return columns <= std::min<int64_t>(4 * count(), UINT32_MAX); }
 
-  Csr TransposedByCounts(KernelArgs& args, int64_t columns) const {
-    int64_t *const at = Take<int64_t>(args, columns), *const to_row = Take<int64_t>(args, count());
-    T* const to_value = Take<T>(args, count());
-    std::fill_n(at, columns, 0);
-    for (int64_t n = indptr[0]; n < indptr[rows]; ++n) ++at[index[n]];
-    int64_t used = 0;
-    for (int64_t c = 0; c < columns; ++c) used += at[c] > 0;
-    int64_t *const ptr = Take<int64_t>(args, used + 1), *const numbers = Take<int64_t>(args, used);
-    int64_t sum = 0, k = 0;
-    for (int64_t c = 0; c < columns; ++c) {
-      if (at[c] == 0) continue;
-      ptr[k] = sum, numbers[k++] = c;
-      sum += at[c];
-      at[c] = ptr[k - 1];
-    }
-    ptr[used] = sum;
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) {
-        const int64_t to = at[index[n]]++;
-        to_row[to] = r, to_value[to] = values[n];
+  /* 1 for each of `columns` columns that has elements, else 0; `used`: how many have. Often all do,
+   * which a part of the rows tells. */
+  uint32_t* MarkColumns(KernelArgs& args, int64_t columns, int64_t* used) const {
+    constexpr int64_t kRows = 64;
+    uint32_t* const mark = Take<uint32_t>(args, columns);
+    std::fill_n(mark, columns, 0);
+    int64_t found = 0;
+    for (int64_t r = 0; r < rows && found < columns; r += kRows)
+      for (int64_t n = indptr[r], last = indptr[std::min(r + kRows, rows)]; n < last; ++n) {
+        uint32_t& m = mark[index[n]];
+        found += m ^ 1;
+        m = 1;
       }
-    return {ptr, to_row, to_value, used, true, numbers};
+    *used = found;
+    return mark;
   }
 
-  /* In time that does not depend on the number of columns. */
+  /* Only the columns that have elements, which become 0, 1, ...; `stored` lists them, `used` many. */
+  Csr UsedColumns(KernelArgs& args, int64_t columns, const int64_t** stored, int64_t* used) const {
+    uint32_t* const place = MarkColumns(args, columns, used);
+    int64_t* const list = Take<int64_t>(args, columns + 1);
+    *stored = list;
+    if (*used == columns) {
+      for (int64_t c = 0; c < columns; ++c) list[c] = c;
+      return *this;
+    }
+    uint32_t k = 0;
+    for (int64_t c = 0; c < columns; ++c) {
+      list[k] = c;
+      const uint32_t mark = place[c];
+      place[c] = k;
+      k += mark;
+    }
+    int64_t* const to_index = Take<int64_t>(args, indptr[rows]);
+    ParallelFor(count(), Grain(1), [&](int64_t begin, int64_t end) {
+      for (int64_t n = indptr[0] + begin; n < indptr[0] + end; ++n) to_index[n] = place[index[n]];
+    });
+    Csr to = *this;
+    to.index = to_index;
+    return to;
+  }
+
+  /* The transpose, without rows that have no elements, in time that does not depend on the number of
+   * columns. */
   Csr TransposedBySorting(KernelArgs& args, int64_t columns) const {
     const int64_t total = count();
     MXNET_CHECK_KIND(columns <= int64_t{1} << 32 && total <= int64_t{1} << 32, Value)
@@ -390,34 +407,61 @@ void Product::Store(const Matrix& right, const TBlob& out, bool transpose_out) c
   });
 }
 
+/* The rows of a product that an element of csr takes part in. */
+template <typename T>
+struct Product::Kept {
+  const int64_t* ids;
+  int64_t count;
+  Csr<T> csr;  // whose rows, or with `scatters` whose columns, are these
+  bool scatters = false;
+  NarrowColumns narrow;
+
+  void Compute(KernelArgs& args, const Matrix& right, T* to) const {
+    const T* const dense = static_cast<const T*>(right.data);
+    if (scatters)
+      Scatter(args, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, right.columns, count, to, narrow);
+    else
+      Gather(args, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, right.columns, to);
+  }
+};
+
+template <typename T>
+Product::Kept<T> Product::KeptRows(const Matrix& right) const {
+  const Csr<T> csr = Elements<T>(right);
+  if (transposed_ && csr.Fills(rows_)) {
+    Kept<T> kept{nullptr, 0, csr, true, NarrowColumns()};
+    kept.csr = csr.UsedColumns(args_, rows_, &kept.ids, &kept.count);
+    if (right.columns == 1 && right.all && kept.csr.index == csr.index) kept.narrow = NarrowColumnsOf(csr_);
+    return kept;
+  }
+  const Csr<T> used = transposed_ ? csr.TransposedBySorting(args_, rows_) : csr.WithoutEmptyRows(args_);
+  return {used.ids, used.rows, used, false, NarrowColumns()};
+}
+
 void Product::StoreRows(const Matrix& right, SparseParts* out) const {
   VisitCompute(out->values.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const Csr<T> csr = Elements<T>(right);
-    const Csr<T> used = transposed_ ? csr.Transposed(args_, rows_) : csr.WithoutEmptyRows(args_);
-    out->Resize(used.rows);
-    std::copy_n(used.ids, used.rows, out->index[SparseParts::kRows].template data<int64_t>());
-    Into<T>(args_, out->values.memory.dptr, out->values.dtype, used.rows * right.columns, [&](T* to) {
-      Gather(args_, used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), right.rows, right.columns, to);
-    });
+    const Kept<T> kept = KeptRows<T>(right);
+    out->Resize(kept.count);
+    std::copy_n(kept.ids, kept.count, out->index[SparseParts::kRows].template data<int64_t>());
+    Into<T>(args_, out->values.memory.dptr, out->values.dtype, kept.count * right.columns, [&](T* to) { kept.Compute(args_, right, to); });
   });
 }
 
 void Product::StoreColumns(const Matrix& right, SparseParts* out) const {
   VisitCompute(out->values.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const Csr<T> csr = Elements<T>(right);
-    const Csr<T> used = transposed_ ? csr.Transposed(args_, rows_) : csr.WithoutEmptyRows(args_);
-    const int64_t columns = used.rows, rows = right.columns;
+    const Kept<T> kept = KeptRows<T>(right);
+    const int64_t columns = kept.count, rows = right.columns;
     out->Resize(rows * columns);
     int64_t *const indptr = out->index[SparseParts::kIndptr].template data<int64_t>(), *const index = out->index[SparseParts::kColumns]
                                                                                                           .template data<int64_t>();
     for (int64_t r = 0; r <= rows; ++r) indptr[r] = r * columns;
-    for (int64_t r = 0; r < rows; ++r) std::copy_n(used.ids, columns, index + r * columns);
+    for (int64_t r = 0; r < rows; ++r) std::copy_n(kept.ids, columns, index + r * columns);
     Into<T>(args_, out->values.memory.dptr, out->values.dtype, rows * columns, [&](T* to) {
-      T* const turned = Take<T>(args_, rows * columns);
-      Gather(args_, used.indptr, used.index, used.values, used.rows, static_cast<const T*>(right.data), right.rows, rows, turned);
-      Transpose(turned, columns, rows, to);
+      T* const turned = rows > 1 ? Take<T>(args_, rows * columns) : to;
+      kept.Compute(args_, right, turned);
+      if (turned != to) Transpose(turned, columns, rows, to);
     });
   });
 }

@@ -52,7 +52,11 @@ class Product {
   template <typename T>
   struct Csr;
   template <typename T>
+  struct Kept;
+  template <typename T>
   Csr<T> Elements(const Matrix& right) const;
+  template <typename T>
+  Kept<T> KeptRows(const Matrix& right) const;
   /* Of a matrix that is the transpose of `turned`: the rows that meet an element of csr. */
   template <typename T>
   void UsedRows(const T* turned, Matrix* m) const;
