@@ -13,6 +13,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/rows.h"
 #include "operator/record/sparse_form.h"
+#include "operator/sparse/csr_merge.h"
 #include "operator/sparse/gpu_cast.h"
 #include "operator/sparse/gpu_merge.h"
 #include "operator/sparse/row_kernels.h"
@@ -130,39 +131,9 @@ void RowsWithRows(KernelArgs& args, int row, const SparseParts& a, const SparseP
 /* The union of the elements, or those that both have; then without what is 0. */
 void ElementsWithElements(KernelArgs& args, int row, bool both, const SparseParts& a, const SparseParts& b, SparseParts* out) {
   for (const SparseParts* p : {&a, &b}) p->NeedAscending(args.attrs->op->name.c_str());
-  if (args.run.ctx.is_gpu()) {
-    const auto apply = [&](void* va, const void* vb, int64_t count) { Apply(args, row, a.values.dtype, va, vb, va, count); };
-    return sparse::MergeElementsOnDevice(args, a, b, both, apply, out);
-  }
-  const int64_t rows = a.shape[0];
-  const size_t item = DTypeSize(a.values.dtype);
-  const int64_t *const ap = a.index[SparseParts::kIndptr].data<int64_t>(), *const ac = a.index[SparseParts::kColumns].data<int64_t>();
-  const int64_t *const bp = b.index[SparseParts::kIndptr].data<int64_t>(), *const bc = b.index[SparseParts::kColumns].data<int64_t>();
-  const int64_t most = both ? std::min(a.stored(), b.stored()) : a.stored() + b.stored();
-  char* const va = static_cast<char*>(args.workspace(static_cast<size_t>(most) * item + 1));
-  char* const vb = static_cast<char*>(args.workspace(static_cast<size_t>(most) * item + 1));
-  std::vector<int64_t> columns(static_cast<size_t>(most)), ends(static_cast<size_t>(rows));
-  const auto put = [&](char* to, const SparseParts& p, int64_t from) {
-    if (from < 0)
-      std::memset(to, 0, item);
-    else
-      std::memcpy(to, p.values.data<char>() + static_cast<size_t>(from) * item, item);
-  };
-  size_t n = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t i = ap[r], j = bp[r];
-    while (i < ap[r + 1] || j < bp[r + 1]) {
-      const int64_t ca = i < ap[r + 1] ? ac[i] : INT64_MAX, cb = j < bp[r + 1] ? bc[j] : INT64_MAX, c = std::min(ca, cb);
-      const int64_t from_a = ca == c ? i++ : -1, from_b = cb == c ? j++ : -1;
-      if (both && (from_a < 0 || from_b < 0)) continue;
-      put(va + n * item, a, from_a);
-      put(vb + n * item, b, from_b);
-      columns[n++] = c;
-    }
-    ends[static_cast<size_t>(r)] = static_cast<int64_t>(n);
-  }
-  Apply(args, row, a.values.dtype, va, vb, va, static_cast<int64_t>(n));
-  sparse::StoreNonZero(columns.data(), ends.data(), va, out);
+  const auto apply = [&](const void* va, const void* vb, void* to, int64_t count) { Apply(args, row, a.values.dtype, va, vb, to, count); };
+  if (args.run.ctx.is_gpu()) return sparse::MergeElementsOnDevice(args, a, b, both, apply, out);
+  sparse::MergeElements(args, a, b, both, apply, out);
 }
 
 /* out += or -= what is stored. */

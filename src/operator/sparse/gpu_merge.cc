@@ -61,8 +61,8 @@ void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& pa
   SumRows(args, all, count, values, out);
 }
 
-void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both,
-                           const std::function<void(void* a, const void* b, int64_t n)>& apply, SparseParts* out) {
+void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both, const ElementsFn& apply,
+                           SparseParts* out) {
   const int64_t rows = a.shape[0], columns = a.shape[1], count = a.stored() + b.stored();
   if (count == 0) return StoreNothing(args, out);
   int64_t *const keys = NumbersOnDevice(args, count), *to = keys;
@@ -80,7 +80,7 @@ void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseP
   rtc::Arguments pair;
   pair.Add(places.begin).Add(sorted.element).Add(a.values.memory.dptr).Add(b.values.memory.dptr).Add(va).Add(vb).Add(a.stored());
   rtc::LaunchItems(args.run, {kFile, "pair_elements", {unit}}, places.count, &pair);
-  apply(va, vb, places.count);
+  apply(va, vb, va, places.count);
   const TBlob keep = MarksOnDevice(args, places.count);
   rtc::Arguments mark;
   mark.Add(places.begin).Add(va).Add(keep.dptr).Add(BitsThatMatter(a.values.dtype));

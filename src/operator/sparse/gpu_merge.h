@@ -3,11 +3,11 @@
 #ifndef MXNET_OPERATOR_SPARSE_GPU_MERGE_H_
 #define MXNET_OPERATOR_SPARSE_GPU_MERGE_H_
 
-#include <functional>
 #include <vector>
 
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
+#include "operator/sparse/csr_merge.h"
 
 namespace mxnet {
 namespace sparse {
@@ -20,12 +20,11 @@ void AddRowsOnDevice(KernelArgs& args, const std::vector<const SparseParts*>& pa
 
 /*
  * csr `out` = the elements that either of two csr arrays stores, or (`both`) both do.
- * apply(a, b, n) makes of n values of each, 0 where it has none, the results in `a`; those that are
- * 0 are dropped.
+ * `apply` makes results of values of each, 0 where it has none; those that are 0 are dropped.
  * REQUIRES: elements in order.
  */
-void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both,
-                           const std::function<void(void* a, const void* b, int64_t n)>& apply, SparseParts* out);
+void MergeElementsOnDevice(KernelArgs& args, const SparseParts& a, const SparseParts& b, bool both, const ElementsFn& apply,
+                           SparseParts* out);
 
 }  // namespace sparse
 }  // namespace mxnet

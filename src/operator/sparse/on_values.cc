@@ -136,29 +136,6 @@ void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out) {
     if (from.index[i].Bytes() > 0) std::memcpy(out->index[i].memory.dptr, from.index[i].memory.dptr, from.index[i].Bytes());
 }
 
-void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out) {
-  const int64_t rows = out->shape[0], count = rows == 0 ? 0 : ends[rows - 1];
-  const size_t item = DTypeSize(out->values.dtype);
-  VisitNonZero(out->values.dtype, [&](auto is_nonzero) {
-    int64_t kept = 0;
-    for (int64_t n = 0; n < count; ++n) kept += is_nonzero(values, n);
-    out->Resize(kept);
-    int64_t *const indptr = out->index[SparseParts::kIndptr].data<int64_t>(), *const index =
-                                                                                  out->index[SparseParts::kColumns].data<int64_t>();
-    char* const to = out->values.data<char>();
-    int64_t n = 0, k = 0;
-    indptr[0] = 0;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (; n < ends[r]; ++n) {
-        if (!is_nonzero(values, n)) continue;
-        index[k] = columns[n];
-        std::memcpy(to + static_cast<size_t>(k++) * item, static_cast<const char*>(values) + static_cast<size_t>(n) * item, item);
-      }
-      indptr[r + 1] = k;
-    }
-  });
-}
-
 bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b) {
   if (&a == &b) return true;
   if (a.storage != b.storage || a.stored() != b.stored() || a.shape != b.shape) return false;

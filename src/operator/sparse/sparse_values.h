@@ -109,9 +109,6 @@ void GatherRows(KernelArgs& args, const TBlob& in, const int64_t* rows, int64_t 
 /* The first number in [at, last) that is not below `row`: near `at` at once, far ones in steps that
  * double (Bentley, Yao: "An almost optimal algorithm for unbounded searching", 1976). */
 const int64_t* NextRow(const int64_t* at, const int64_t* last, int64_t row);
-/* On the CPU: csr `out` = the elements that are not 0 of these; row r ends before number
- * ends[r]. */
-void StoreNonZero(const int64_t* columns, const int64_t* ends, const void* values, SparseParts* out);
 /* Are the same rows or elements stored? */
 bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b);
 
