@@ -2,15 +2,13 @@
 // oldest layout.
 #include "ndarray/container.h"
 
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "base/file_kinds.h"
 #include "base/new_file.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/container_reader.h"
+#include "ndarray/sparse_copy.h"
 
 namespace mxnet {
 namespace {
@@ -28,13 +26,16 @@ NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
   const int32_t dtype = r->Read<int32_t>("type flag");
   const size_t bytes = CheckedBytes(r, shape, dtype);
   const char* const values = r->Bytes(bytes, "array values");
-  if (r->file() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(values, bytes, r->file(), r->file().get()));
+  if (r->maps() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(values, bytes, r->file(), r->file().get()));
   if (known) {
     const NDArray there = (*known)({shape, dtype}, values);
     if (!there.is_none()) return there;
   }
   NDArray a(shape, Context::CPU(), dtype);
-  a.SyncCopyFromCPU(values, bytes);
+  if (r->file() && bytes > 0)
+    r->file()->Read(static_cast<size_t>(values - r->data()), a.data().dptr, bytes);
+  else
+    a.SyncCopyFromCPU(values, bytes);
   return a;
 }
 
@@ -59,31 +60,35 @@ NDArray ReadOne(Reader* r, const KnownArray* known = nullptr) {
   return magic == 0 ? NDArray() : ReadDense(r, shape, known);
 }
 
-void AppendArray(std::string* out, const NDArray& a, bool numpy_shapes) {
-  if (a.is_sparse()) return AppendSparse(out, a);
+void WriteArray(const Sink& sink, const NDArray& a, bool numpy_shapes) {
+  if (a.is_sparse()) return WriteSparse(sink, a);
   // Version 2 cannot tell a scalar or an empty array from "no array".
   const bool empty = !a.is_none() && (a.shape().ndim() == 0 || a.shape().Size() == 0);
   const bool numpy_rules = empty || numpy_shapes;
-  Append<uint32_t>(out, numpy_rules ? kMagicV3 : kMagicV2);
-  Append<int32_t>(out, 0);
+  std::string head;
+  Append<uint32_t>(&head, numpy_rules ? kMagicV3 : kMagicV2);
+  Append<int32_t>(&head, 0);
   if (a.is_none()) {
-    Append<int32_t>(out, numpy_rules ? -1 : 0);
-    return;
+    Append<int32_t>(&head, numpy_rules ? -1 : 0);
+    return sink(head.data(), head.size());
   }
-  AppendShape(out, a.shape());
-  Append<int32_t>(out, static_cast<int32_t>(Context::CPU().dev_type));
-  Append<int32_t>(out, 0);
-  Append<int32_t>(out, a.dtype());
-  const size_t at = out->size(), bytes = static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype());
-  out->resize(at + bytes);
-  a.SyncCopyToCPU(&(*out)[at], bytes);
+  AppendShape(&head, a.shape());
+  Append<int32_t>(&head, static_cast<int32_t>(Context::CPU().dev_type));
+  Append<int32_t>(&head, 0);
+  Append<int32_t>(&head, a.dtype());
+  sink(head.data(), head.size());
+  if (a.shape().Size() == 0) return;
+  const NDArray here = a.ctx().is_gpu() ? a.Copy(Context::CPU()) : a;
+  const TBlob values = here.data();
+  WhileUnchanged(
+      here, [&] { sink(values.dptr, values.Bytes()); }, "save");
 }
 
 }  // namespace
 
 std::string SaveNDArrayRaw(const NDArray& array, bool numpy_shapes) {
   std::string out;
-  AppendArray(&out, array, numpy_shapes);
+  WriteArray([&](const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }, array, numpy_shapes);
   return out;
 }
 MXNET_DLL std::string SaveNDArrayRaw(const NDArray& array) { return SaveNDArrayRaw(array, false); }
@@ -106,7 +111,7 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
   Append<uint64_t>(&head, 0);
   Append<uint64_t>(&head, arrays.size());
   file.Write(head);
-  for (const auto& a : arrays) file.Write(SaveNDArrayRaw(a, numpy_shapes));
+  for (const auto& a : arrays) WriteArray([&](const void* data, size_t size) { file.Write(data, size); }, a, numpy_shapes);
   std::string tail;
   Append<uint64_t>(&tail, names.size());
   for (const auto& n : names) {
@@ -151,20 +156,13 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
   const auto file = std::make_shared<FileMap>(LocalPath(path), "load");
-  ReadList(Reader(file), arrays, names);
+  ReadList(Reader(file, true), arrays, names);
   file->Forget();
 }
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
-  std::error_code no_file;
-  const uintmax_t size = std::filesystem::file_size(LocalPath(path), no_file);  // a directory has no size either
-  if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());
-  std::ifstream f(LocalPath(path), std::ios::binary);
-  std::string data(static_cast<size_t>(size), '\0');
-  if (!f.read(&data[0], static_cast<std::streamsize>(size)))
-    throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
-  LoadNDArrays(data.data(), data.size(), arrays, names);
+  ReadList(Reader(std::make_shared<FileMap>(LocalPath(path), "load"), false), arrays, names);
 }
 
 }  // namespace mxnet

@@ -3,6 +3,7 @@
 #define MXNET_NDARRAY_CONTAINER_READER_H_
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,9 +22,10 @@ constexpr int kMaxNdim = 64;
 class Reader {
  public:
   Reader(const void* data, size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
-  /* Dense arrays are read from the file when somebody reads them. */
-  explicit Reader(std::shared_ptr<const FileMap> file) : data_(file->data()), size_(file->size()), file_(std::move(file)) {}
+  /* `maps`: dense arrays are read from the file when somebody reads them. */
+  Reader(std::shared_ptr<const FileMap> file, bool maps) : data_(file->data()), size_(file->size()), file_(std::move(file)), maps_(maps) {}
   const std::shared_ptr<const FileMap>& file() const { return file_; }
+  bool maps() const { return maps_; }
   template <typename T>
   T Read(const char* what) {
     Need(sizeof(T), what);
@@ -54,6 +56,7 @@ class Reader {
   const char* data_;
   size_t size_, at_ = 0;
   const std::shared_ptr<const FileMap> file_;
+  const bool maps_ = false;
 };
 
 inline Shape ReadShape(Reader* r, const char* what) {
@@ -93,8 +96,10 @@ inline void AppendShape(std::string* out, const Shape& shape) {
 /* A sparse array, behind its storage type. Throws Error(kIO) where an index leads outside; what is
  * not in order is brought into it, for 1.9.1 leaves rows of csr results unsorted. */
 NDArray ReadSparse(Reader* r, StorageType storage);
+/* Takes the bytes of a container, one part behind the other. */
+using Sink = std::function<void(const void* data, size_t size)>;
 /* All of a sparse array. Throws Error(kValue) where its parts do not belong together. */
-void AppendSparse(std::string* out, const NDArray& array);
+void WriteSparse(const Sink& sink, const NDArray& array);
 
 }  // namespace mxnet::container
 #endif  // MXNET_NDARRAY_CONTAINER_READER_H_

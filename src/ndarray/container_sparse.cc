@@ -22,7 +22,13 @@ struct Stored {
     size_t ByteOf(size_t i) const { return at + i * DTypeSize(dtype); }
   };
   std::vector<Index> index;
+  std::vector<char> ascends;  // of each run: are its numbers in order, each once?
   int64_t count() const { return values_shape[0]; }
+  /* Elements whose numbers belong together: those of a csr row, or all rows. */
+  size_t runs() const { return index.size() == 2 ? static_cast<size_t>(shape[0]) : 1; }
+  size_t begin(size_t run) const {
+    return index.size() == 2 ? static_cast<size_t>(index[0].numbers[run]) : run == 0 ? 0 : static_cast<size_t>(count());
+  }
   size_t row_bytes() const {
     return values_shape.ndim() > 0 ? static_cast<size_t>(values_shape.Prod(1, values_shape.ndim())) * DTypeSize(dtype) : 0;
   }
@@ -50,6 +56,11 @@ Stored ReadParts(Reader* r, int num_index) {
     const size_t bytes = CheckedBytes(r, index.shape, index.dtype);
     index.at = r->at();
     const char* p = r->Bytes(bytes, "auxiliary values");
+    if (index.dtype == kInt64) {
+      index.numbers.resize(bytes / sizeof(int64_t));
+      if (bytes > 0) std::memcpy(index.numbers.data(), p, bytes);
+      continue;
+    }
     const std::vector<char> aligned(p, p + bytes);
     index.numbers.resize(static_cast<size_t>(index.shape.Size()));
     ConvertElements(aligned.data(), index.dtype, index.numbers.data(), kInt64, static_cast<int64_t>(index.numbers.size()));
@@ -57,19 +68,39 @@ Stored ReadParts(Reader* r, int num_index) {
   return s;
 }
 
-void CheckRange(const Reader& r, const Stored& s, const Stored::Index& index, int64_t limit, const char* name) {
-  for (size_t i = 0; i < index.numbers.size(); ++i)
-    if (index.numbers[i] < 0 || index.numbers[i] >= limit)
-      r.FailAt(index.ByteOf(i), std::string(name) + ' ' + std::to_string(index.numbers[i]) + " is outside shape " + s.shape.str());
+/* Is each number larger than the one before? */
+bool Ascend(const int64_t* numbers, size_t count) {
+  bool all = true;
+  for (size_t i = 1; i < count; ++i) all &= numbers[i - 1] < numbers[i];
+  return all;
 }
 
-void CheckRowSparse(const Reader& r, const Stored& s) {
+/* Throws where a number of the last index array is not in [0, limit). What ascends, as nearly all
+ * does, needs a look at its ends alone. */
+void CheckRange(const Reader& r, Stored* s, int64_t limit, const char* name) {
+  const Stored::Index& index = s->index.back();
+  const size_t runs = s->runs();
+  s->ascends.resize(runs);
+  for (size_t run = 0; run < runs; ++run) {
+    const size_t begin = s->begin(run), end = s->begin(run + 1);
+    const int64_t* const numbers = index.numbers.data();
+    if (begin == end) continue;
+    s->ascends[run] = Ascend(numbers + begin, end - begin);
+    if (s->ascends[run] && numbers[begin] >= 0 && numbers[end - 1] < limit) continue;
+    for (size_t i = begin; i < end; ++i)
+      if (numbers[i] < 0 || numbers[i] >= limit)
+        r.FailAt(index.ByteOf(i), std::string(name) + ' ' + std::to_string(numbers[i]) + " is outside shape " + s->shape.str());
+  }
+}
+
+void CheckRowSparse(const Reader& r, Stored* stored) {
+  const Stored& s = *stored;
   bool fits = s.values_shape.ndim() == s.shape.ndim();
   for (int d = 1; fits && d < s.shape.ndim(); ++d) fits = s.values_shape[d] == s.shape[d];
   if (!fits) r.Fail("row_sparse values of shape " + s.values_shape.str() + " for an array of shape " + s.shape.str());
   if (s.index[0].shape[0] != s.count())
     r.Fail("row_sparse has " + std::to_string(s.index[0].shape[0]) + " indices and " + std::to_string(s.count()) + " rows");
-  CheckRange(r, s, s.index[0], s.shape[0], "row index");
+  CheckRange(r, stored, s.shape[0], "row index");
 }
 
 void CheckCSR(const Reader& r, Stored* s) {
@@ -89,7 +120,7 @@ void CheckCSR(const Reader& r, Stored* s) {
   if (ptr.back() != s->count())
     r.FailAt(indptr.ByteOf(ptr.size() - 1),
              "csr index pointers end with " + std::to_string(ptr.back()) + " and there are " + std::to_string(s->count()) + " values");
-  CheckRange(r, *s, s->index[1], s->shape[1], "column index");
+  CheckRange(r, s, s->shape[1], "column index");
 }
 
 /* The order in which elements [begin, end) have ascending numbers; false where they have it. */
@@ -105,15 +136,20 @@ bool SortRun(const std::vector<int64_t>& numbers, size_t begin, size_t end, std:
 int Fill(const Reader& r, const Stored& s, SparseParts* parts) {
   const bool csr = parts->storage == StorageType::kCSR;
   const Stored::Index& last = s.index.back();
-  const size_t bytes = s.row_bytes(), runs = csr ? static_cast<size_t>(s.shape[0]) : 1;
+  const size_t bytes = s.row_bytes();
   char* const values = static_cast<char*>(parts->values.memory.dptr);
   int64_t* const numbers = parts->index[parts->num_index() - 1].data<int64_t>();
   std::vector<size_t> order;
   bool once = true;
   if (csr) std::copy(s.index[0].numbers.begin(), s.index[0].numbers.end(), parts->index[SparseParts::kIndptr].data<int64_t>());
-  for (size_t run = 0; run < runs; ++run) {
-    const size_t begin = csr ? static_cast<size_t>(s.index[0].numbers[run]) : 0;
-    const size_t end = csr ? static_cast<size_t>(s.index[0].numbers[run + 1]) : static_cast<size_t>(s.count());
+  for (size_t run = 0; run < s.runs(); ++run) {
+    const size_t begin = s.begin(run), end = s.begin(run + 1);
+    if (begin == end) continue;
+    if (s.ascends[run]) {
+      std::memcpy(numbers + begin, last.numbers.data() + begin, (end - begin) * sizeof(int64_t));
+      if (bytes > 0) std::memcpy(values + begin * bytes, s.values + begin * bytes, (end - begin) * bytes);
+      continue;
+    }
     const bool moved = SortRun(last.numbers, begin, end, &order);
     for (size_t i = begin; i < end; ++i) {
       const size_t from = moved ? order[i - begin] : i;
@@ -123,7 +159,7 @@ int Fill(const Reader& r, const Stored& s, SparseParts* parts) {
       once = false;
       if (!csr) r.FailAt(last.ByteOf(from), "row index " + std::to_string(numbers[i]) + " stands twice");
     }
-    if (!moved && end > begin && bytes > 0) std::memcpy(values + begin * bytes, s.values + begin * bytes, (end - begin) * bytes);
+    if (!moved && bytes > 0) std::memcpy(values + begin * bytes, s.values + begin * bytes, (end - begin) * bytes);
   }
   return once ? SparseParts::kAscending : SparseParts::kInBounds;
 }
@@ -135,7 +171,7 @@ NDArray ReadSparse(Reader* r, StorageType storage) {
   if (storage == StorageType::kCSR)
     CheckCSR(*r, &s);
   else
-    CheckRowSparse(*r, s);
+    CheckRowSparse(*r, &s);
   try {
     NDArray a = NDArray::Make(TensorType(s.shape, s.dtype, storage), Context::CPU(), true);
     SparseParts* const parts = a.sparse();
@@ -150,30 +186,37 @@ NDArray ReadSparse(Reader* r, StorageType storage) {
   }
 }
 
-void AppendSparse(std::string* out, const NDArray& array) {
-  const NDArray a = array.Copy(Context::CPU());  // of one moment
-  a.WaitToRead();
-  a.chunk()->Allocate();
-  SparseParts* const parts = a.sparse();
-  parts->Settle();
-  Append<uint32_t>(out, kMagicV2);
-  Append<int32_t>(out, static_cast<int32_t>(parts->storage));
-  AppendShape(out, parts->values.shape);
-  AppendShape(out, a.shape());
-  Append<int32_t>(out, static_cast<int32_t>(Context::CPU().dev_type));
-  Append<int32_t>(out, 0);
-  Append<int32_t>(out, a.dtype());
-  for (int i = 0; i < parts->num_index(); ++i) {
-    Append<int32_t>(out, parts->shown_as[i]);
-    AppendShape(out, parts->index[i].shape);
-  }
-  out->append(parts->values.data<char>(), parts->values.Bytes());
-  for (int i = 0; i < parts->num_index(); ++i) {
-    const SparsePart& index = parts->index[i];
-    std::vector<char> shown(static_cast<size_t>(index.Size()) * DTypeSize(parts->shown_as[i]));
-    ConvertElements(index.memory.dptr, index.dtype, shown.data(), parts->shown_as[i], index.Size());
-    out->append(shown.data(), shown.size());
-  }
+void WriteSparse(const Sink& sink, const NDArray& array) {
+  const NDArray a = array.ctx().is_gpu() ? array.Copy(Context::CPU()) : array;
+  const auto write = [&](const SparseParts&) {
+    SparseParts* const parts = a.sparse();
+    parts->Settle();
+    std::string head;
+    Append<uint32_t>(&head, kMagicV2);
+    Append<int32_t>(&head, static_cast<int32_t>(parts->storage));
+    AppendShape(&head, parts->values.shape);
+    AppendShape(&head, a.shape());
+    Append<int32_t>(&head, static_cast<int32_t>(Context::CPU().dev_type));
+    Append<int32_t>(&head, 0);
+    Append<int32_t>(&head, a.dtype());
+    for (int i = 0; i < parts->num_index(); ++i) {
+      Append<int32_t>(&head, parts->shown_as[i]);
+      AppendShape(&head, parts->index[i].shape);
+    }
+    sink(head.data(), head.size());
+    sink(parts->values.memory.dptr, parts->values.Bytes());
+    for (int i = 0; i < parts->num_index(); ++i) {
+      const SparsePart& index = parts->index[i];
+      if (parts->shown_as[i] == index.dtype) {
+        sink(index.memory.dptr, index.Bytes());
+        continue;
+      }
+      std::vector<char> shown(static_cast<size_t>(index.Size()) * DTypeSize(parts->shown_as[i]));
+      ConvertElements(index.memory.dptr, index.dtype, shown.data(), parts->shown_as[i], index.Size());
+      sink(shown.data(), shown.size());
+    }
+  };
+  LookAtParts(a, write, "save");
 }
 
 }  // namespace mxnet::container

@@ -28,6 +28,8 @@ class TempParts {
  private:
   std::unique_ptr<SparseParts> parts_;
 };
+/* Waits for an array on the CPU and calls `look`, while nobody changes it. */
+void WhileUnchanged(const NDArray& array, const std::function<void()>& look, const char* name);
 /* Waits for the array and shows its parts to `look`, on the CPU and while nobody changes them:
  * other threads may write again as soon as a wait is over. */
 void LookAtParts(const NDArray& array, const std::function<void(const SparseParts&)>& look, const char* name);

@@ -182,16 +182,14 @@ void CopyParts(const SparseParts& from, SparseParts* to, void* stream) {
   to->state = from.state.load();
 }
 
-void LookAtParts(const NDArray& array, const std::function<void(const SparseParts&)>& look, const char* name) {
-  array.chunk()->Allocate();
+void WhileUnchanged(const NDArray& array, const std::function<void()>& look, const char* name) {
   array.WaitToRead();
-  if (array.ctx().is_gpu()) return LookAtParts(array.Copy(Context::CPU()), look, name);
   Engine* const engine = Engine::Get();
   Var* const v = array.var();
   std::exception_ptr error;  // the look's, which is not the array's
   const auto run = [&] {
     try {
-      look(*array.sparse());
+      look();
     } catch (...) {
       error = std::current_exception();
     }
@@ -208,6 +206,13 @@ void LookAtParts(const NDArray& array, const std::function<void(const SparsePart
     engine->WaitForVar(done.var);
   }
   if (error) std::rethrow_exception(error);
+}
+
+void LookAtParts(const NDArray& array, const std::function<void(const SparseParts&)>& look, const char* name) {
+  array.chunk()->Allocate();
+  if (array.ctx().is_gpu()) return LookAtParts(array.Copy(Context::CPU()), look, name);
+  WhileUnchanged(
+      array, [&] { look(*array.sparse()); }, name);
 }
 
 namespace {
