@@ -7,8 +7,9 @@
 
 `dot`: a csr matrix, or its transpose, times a dense one; a name has the density in percent and the
 number of columns. `kept`: products that keep only what elements take part in, csr transposed times
-dense as row_sparse, and dense times csr as csr. `rows`: sums of row_sparse arrays. Printed: median microseconds, and how many
-times faster this library is than each (above 1: faster). --large adds matrices of a million rows.
+dense as row_sparse, and dense times csr as csr. `rows`: sums of row_sparse arrays. Printed: median
+microseconds, and how many times faster this library is than each (above 1: faster). --large adds
+matrices of a million rows.
 All use all processors as they see fit (OMP_NUM_THREADS for others), or with --clock cpu one each.
 With --ctx gpu this library and PyTorch compute on the first GPU; it takes a build with CUDA.
 """

@@ -42,8 +42,8 @@ struct Rows {
 /* Rows and elements that are worth a thread of their own. */
 constexpr int64_t kWorthThread = kRowGrain / 4;
 
-/* Bounds of parts of the rows, for one thread each, with about as many rows and elements; before(r):
- * elements before row r. */
+/* Bounds of parts of the rows, for one thread each, with about as many rows and elements;
+ * before(r): elements before row r. */
 template <typename F>
 std::vector<int64_t> SplitRows(int64_t rows, F&& before) {
   const int64_t work = before(rows) + rows;

@@ -29,13 +29,25 @@ template <typename T>
 void GatherElements(const TBlob& in, const SparseParts& at, T* out) {
   const int nd = in.shape.ndim();
   const int64_t columns = nd > 0 ? in.shape[nd - 1] : 1, rows = nd > 1 ? in.shape[nd - 2] : 1;
-  const int64_t column_step = columns == 1 ? 0 : 1, row_step = rows == 1 ? 0 : columns;
+  const int64_t row_step = rows == 1 ? 0 : columns;
   const int64_t *const indptr = at.index[SparseParts::kIndptr].data<int64_t>(), *const index =
                                                                                     at.index[SparseParts::kColumns].data<int64_t>();
   const T* const data = in.data<T>();
+  if (columns > 1 && row_step == 0) {
+    ParallelFor(at.stored(), kRowGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n) out[n] = data[index[n]];
+    });
+    return;
+  }
   ParallelFor(at.shape[0], Grain(at.stored() / std::max<int64_t>(1, at.shape[0])), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) out[n] = data[r * row_step + index[n] * column_step];
+    for (int64_t r = begin; r < end; ++r) {
+      const T* const row = data + r * row_step;
+      if (columns == 1) {
+        std::fill(out + indptr[r], out + indptr[r + 1], *row);
+        continue;
+      }
+      for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) out[n] = row[index[n]];
+    }
   });
 }
 
@@ -55,6 +67,13 @@ void GatherStored(const SparseParts& in, const SparseParts& at, T* out) {
         out[n] = from != last && *from == ac[n] ? values[from - ic] : T(0);
       }
     }
+  });
+}
+
+/* memcpy: one thread does not fill the memory's bandwidth. */
+void CopyOnThreads(void* to, const void* from, size_t bytes) {
+  ParallelFor(static_cast<int64_t>(bytes), 128 << 10, [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, static_cast<size_t>(end - begin));
   });
 }
 
@@ -133,7 +152,7 @@ void CopyIndex(KernelArgs& args, const SparseParts& from, SparseParts* out) {
   out->Resize(from.stored());
   out->state = from.state.load();
   for (int i = 0; i < from.num_index(); ++i)
-    if (from.index[i].Bytes() > 0) std::memcpy(out->index[i].memory.dptr, from.index[i].memory.dptr, from.index[i].Bytes());
+    if (from.index[i].Bytes() > 0) CopyOnThreads(out->index[i].memory.dptr, from.index[i].memory.dptr, from.index[i].Bytes());
 }
 
 bool SameIndex(KernelArgs& args, const SparseParts& a, const SparseParts& b) {

@@ -32,16 +32,10 @@ bool TakesReduction(const Attrs& attrs, const StorageTypes& in, StorageTypes* ou
          GiveStorage(&(*out)[0], StorageType::kDense);
 }
 
-/* sums[k] of what f(element) makes of the elements of row or column k, or (by: null) of all. */
+/* sums[k] of what f(element) makes of the elements of column k, with `over_rows`, or of row k. */
 template <typename T, typename S, typename F>
-void Fold(const SparseParts& in, bool over_rows, bool over_columns, std::vector<S>* sums, F&& f) {
+void Fold(const SparseParts& in, bool over_rows, std::vector<S>* sums, F&& f) {
   const T* const values = in.values.data<T>();
-  if (over_rows && over_columns) {
-    S sum = 0;
-    for (int64_t n = 0, count = in.values.Size(); n < count; ++n) sum = static_cast<S>(sum + f(values[n]));
-    (*sums)[0] = sum;
-    return;
-  }
   const int64_t *const indptr = in.index[SparseParts::kIndptr].data<int64_t>(), *const index =
                                                                                     in.index[SparseParts::kColumns].data<int64_t>();
   if (over_rows) {
@@ -63,24 +57,26 @@ void Give(const std::vector<S>& sums, const TBlob& out) {
   ConvertElements(sums.data(), DTypeOf<S>::value, out.dptr, out.dtype, out.Size());
 }
 
+/* All that is stored, as a dense array is reduced. */
+template <What what>
+void ReduceAll(KernelArgs& args, int ord) {
+  const SparseParts& in = *args.in[0].sparse;
+  TBlob values = sparse::ValuesOf(in);
+  values.shape = Shape{values.Size()};
+  reduce::Finish finish;
+  finish.divisor = what == What::kMean ? static_cast<double>(in.shape.Size()) : 1, finish.sqrt = what == What::kNorm && ord == 2;
+  const auto kind = what != What::kNorm ? reduce::kSum : finish.sqrt ? reduce::kSumSquare : reduce::kSumAbs;
+  reduce::Reduce(args, kind, values, {1}, finish, what != What::kSum, args.out[0], OpReq::kWrite);
+}
+
 /* On a GPU. */
 template <What what>
-void ReduceOnDevice(KernelArgs& args, bool rows, bool columns, int ord) {
+void ReduceOnDevice(KernelArgs& args, bool rows, int ord) {
   const SparseParts& in = *args.in[0].sparse;
   const TBlob& out = args.out[0];
   if (out.Size() == 0) return;
-  const double divisor = what != What::kMean ? 1
-                         : rows && columns   ? static_cast<double>(in.shape.Size())
-                                             : static_cast<double>(rows ? in.shape[0] : in.shape[1]);
+  const double divisor = what != What::kMean ? 1 : static_cast<double>(rows ? in.shape[0] : in.shape[1]);
   const bool root = what == What::kNorm && ord == 2;
-  if (rows && columns) {
-    TBlob values = sparse::ValuesOf(in);
-    values.shape = Shape{values.Size()};
-    reduce::Finish finish;
-    finish.divisor = divisor, finish.sqrt = root;
-    const auto kind = what != What::kNorm ? reduce::kSum : root ? reduce::kSumSquare : reduce::kSumAbs;
-    return reduce::Reduce(args, kind, values, {1}, finish, what != What::kSum, out, OpReq::kWrite);
-  }
   const auto kind = what != What::kNorm ? sparse::FoldKind::kSum : root ? sparse::FoldKind::kSquare : sparse::FoldKind::kAbs;
   sparse::FoldOnDevice(args, in, {kind, rows, what == What::kSum && !IsFloating(in.values.dtype), divisor, root}, out);
 }
@@ -96,7 +92,8 @@ void Reduce(KernelArgs& args, const std::vector<char>& reduced, int ord) {
     TBlob dense = args.in[0];
     return sparse::RunDense(args, 0);
   }
-  if (args.run.ctx.is_gpu()) return ReduceOnDevice<what>(args, rows, columns, ord);
+  if (rows && columns && out.Size() > 0) return ReduceAll<what>(args, ord);
+  if (args.run.ctx.is_gpu()) return ReduceOnDevice<what>(args, rows, ord);
   VisitDType(out.Size() == 0 ? int{kFloat32} : args.in[0].dtype, "sum", [&](auto zero) {
     using T = decltype(zero);
     if (out.Size() == 0) return;
@@ -104,16 +101,16 @@ void Reduce(KernelArgs& args, const std::vector<char>& reduced, int ord) {
                   std::is_integral<typename DTypeOf<T>::Acc>::value) {
       using S = typename DTypeOf<T>::Acc;
       std::vector<S> sums(static_cast<size_t>(out.Size()), S(0));
-      Fold<T, S>(in, rows, columns, &sums, [](T v) { return static_cast<S>(v); });
+      Fold<T, S>(in, rows, &sums, [](T v) { return static_cast<S>(v); });
       return Give(sums, out);
     } else {
       std::vector<double> sums(static_cast<size_t>(out.Size()), 0.0);
-      Fold<T, double>(in, rows, columns, &sums, [&](T v) {
+      Fold<T, double>(in, rows, &sums, [&](T v) {
         const double x = static_cast<double>(v);
         return what != What::kNorm ? x : ord == 1 ? std::abs(x) : x * x;
       });
       if (what == What::kMean)
-        for (double& s : sums) s /= static_cast<double>(rows && columns ? in.shape.Size() : rows ? in.shape[0] : in.shape[1]);
+        for (double& s : sums) s /= static_cast<double>(rows ? in.shape[0] : in.shape[1]);
       if (what == What::kNorm && ord == 2)
         for (double& s : sums) s = std::sqrt(s);
       Give(sums, out);

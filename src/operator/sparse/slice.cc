@@ -44,39 +44,66 @@ struct Parts {
         values(p.values.data<char>()) {}
 };
 
+/* Which elements of row r of the matrix are in the columns from `column` on. */
+class InColumns {
+  template <typename F>
+  auto Run(int64_t r, F&& use) const {
+    const int64_t *begin = from_.columns + from_.indptr[r], *end = from_.columns + from_.indptr[r + 1];
+    if (!all_) begin = std::lower_bound(begin, end, low_), end = std::lower_bound(begin, end, high_);
+    return use(begin - from_.columns, end - begin);
+  }
+
+ public:
+  InColumns(const SparseParts& in, int64_t column, int64_t columns)
+      : from_(in),
+        low_(column),
+        high_(column + columns),
+        all_(columns == in.shape[1]),
+        ordered_(in.state.load() == SparseParts::kAscending) {}
+
+  int64_t Count(int64_t r) const {
+    if (all_ || ordered_) return Run(r, [](int64_t, int64_t count) { return count; });
+    int64_t count = 0;
+    Visit(r, [&](int64_t, int64_t n) { count += n; });
+    return count;
+  }
+  /* use(first, count) of elements that lie side by side. */
+  template <typename F>
+  void Visit(int64_t r, F&& use) const {
+    if (all_ || ordered_) return Run(r, use);
+    for (int64_t n = from_.indptr[r]; n < from_.indptr[r + 1]; ++n)
+      if (from_.columns[n] >= low_ && from_.columns[n] < high_) use(n, int64_t{1});
+  }
+
+ private:
+  const Parts from_;
+  const int64_t low_, high_;
+  const bool all_, ordered_;
+};
+
 void Slice(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   const SparseParts& in = *args.in[0].sparse;
   SparseParts* const out = args.out[0].sparse;
   const auto& p = args.param<SliceParam>();
-  const int64_t rows = out->shape[0], columns = out->shape[1], row = First(p, 0, in.shape[0]), column = First(p, 1, in.shape[1]);
+  const int64_t rows = out->shape[0], row = First(p, 0, in.shape[0]), column = First(p, 1, in.shape[1]);
   const size_t item = DTypeSize(in.values.dtype);
-  const Parts from(in);
-  const bool all = columns == in.shape[1];
+  const InColumns inside(in, column, out->shape[1]);
   int64_t count = 0;
-  const auto inside = [&](int64_t n) { return all || (from.columns[n] >= column && from.columns[n] < column + columns); };
-  if (rows > 0)
-    for (int64_t n = from.indptr[row]; n < from.indptr[row + rows]; ++n) count += inside(n);
+  for (int64_t r = row; r < row + rows; ++r) count += inside.Count(r);
   out->Resize(count);
   out->state = in.state.load();
-  const Parts to(*out);
-  to.indptr[0] = 0;
+  const Parts from(in), to(*out);
   int64_t k = 0;
+  to.indptr[0] = 0;
   for (int64_t r = 0; r < rows; ++r) {
-    const int64_t begin = from.indptr[row + r], end = from.indptr[row + r + 1];
-    if (begin == end) {  // there may be no memory
-    } else if (all) {
-      std::copy_n(from.columns + begin, end - begin, to.columns + k);
-      std::memcpy(to.values + static_cast<size_t>(k) * item, from.values + static_cast<size_t>(begin) * item,
-                  static_cast<size_t>(end - begin) * item);
-      k += end - begin;
-    } else {
-      for (int64_t n = begin; n < end; ++n) {
-        if (!inside(n)) continue;
-        to.columns[k] = from.columns[n] - column;
-        std::memcpy(to.values + static_cast<size_t>(k++) * item, from.values + static_cast<size_t>(n) * item, item);
-      }
-    }
+    inside.Visit(row + r, [&](int64_t first, int64_t size) {
+      if (size == 0) return;  // there may be no memory
+      for (int64_t n = 0; n < size; ++n) to.columns[k + n] = from.columns[first + n] - column;
+      std::memcpy(to.values + static_cast<size_t>(k) * item, from.values + static_cast<size_t>(first) * item,
+                  static_cast<size_t>(size) * item);
+      k += size;
+    });
     to.indptr[r + 1] = k;
   }
 }

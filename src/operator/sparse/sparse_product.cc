@@ -239,7 +239,7 @@ struct Product::Csr {
     return mark;
   }
 
-  /* Only the columns that have elements, which become 0, 1, ...; `stored` lists them, `used` many. */
+  /* Only the columns that have elements, which become 0, 1, ...; `stored` lists these `used`. */
   Csr UsedColumns(KernelArgs& args, int64_t columns, const int64_t** stored, int64_t* used) const {
     uint32_t* const place = MarkColumns(args, columns, used);
     int64_t* const list = Take<int64_t>(args, columns + 1);
@@ -264,8 +264,8 @@ struct Product::Csr {
     return to;
   }
 
-  /* The transpose, without rows that have no elements, in time that does not depend on the number of
-   * columns. */
+  /* The transpose, without rows that have no elements, in time that does not depend on the number
+   * of columns. */
   Csr TransposedBySorting(KernelArgs& args, int64_t columns) const {
     const int64_t total = count();
     MXNET_CHECK_KIND(columns <= int64_t{1} << 32 && total <= int64_t{1} << 32, Value)

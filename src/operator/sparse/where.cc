@@ -1,6 +1,7 @@
 // where with a csr condition: what it does not store is false.
 #include <cstring>
 
+#include "base/threads/omp.h"
 #include "operator/record/sparse_form.h"
 #include "operator/sparse/sparse_values.h"
 
@@ -22,14 +23,20 @@ void Where(KernelArgs& args) {
   const int64_t *const indptr = condition.index[SparseParts::kIndptr].data<int64_t>(), *const columns =
                                                                                            condition.index[SparseParts::kColumns]
                                                                                                .data<int64_t>();
-  std::memcpy(out.dptr, args.in[2].dptr, out.Bytes());
+  const int64_t rows = condition.shape[0], row_size = condition.shape[1];
+  const size_t row_bytes = static_cast<size_t>(row_size) * item;
   sparse::VisitNonZero(condition.values.dtype, [&](auto is_nonzero) {
-    for (int64_t r = 0; r < condition.shape[0]; ++r)
-      for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) {
-        if (!is_nonzero(condition.values.memory.dptr, n)) continue;
-        const size_t at = static_cast<size_t>(r * condition.shape[1] + columns[n]) * item;
-        std::memcpy(out.data<char>() + at, args.in[1].data<char>() + at, item);
+    ParallelFor(rows, sparse::Grain(row_size), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const size_t row = static_cast<size_t>(r) * row_bytes;
+        std::memcpy(out.data<char>() + row, args.in[2].data<char>() + row, row_bytes);
+        for (int64_t n = indptr[r]; n < indptr[r + 1]; ++n) {
+          if (!is_nonzero(condition.values.memory.dptr, n)) continue;
+          const size_t at = row + static_cast<size_t>(columns[n]) * item;
+          std::memcpy(out.data<char>() + at, args.in[1].data<char>() + at, item);
+        }
       }
+    });
   });
 }
 
