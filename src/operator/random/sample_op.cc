@@ -240,11 +240,23 @@ void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
   });
 }
 
+/* The numbers of SampleUniform and SampleNormal, many at a time: float64 has one of each counter. */
+template <bool kNormal>
+void DrawOnes(KernelArgs& args, Numbers2 p) {
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(args.out[0].Size()));
+  const double scale = kNormal ? p.b : p.b - p.a;
+  DrawPieces<double>(args.out[0].data<double>(), args.out[0].Size(), [=](int64_t i, int64_t n, double* y) {
+    MXNET_CPU_CALL(DrawBases)(kNormal ? BaseDraw::kNormal : BaseDraw::kUnit, seed, first + static_cast<uint64_t>(i), y, n);
+    for (int64_t j = 0; j < n; ++j) y[j] = p.a + scale * y[j];
+  });
+}
+
 template <bool kNormal>
 void DrawFast(KernelArgs& args, Numbers2 p) {
   const TBlob& out = args.out[0];
   const uint64_t counters = static_cast<uint64_t>((out.Size() + 3) / 4);
-  if (out.dtype == kFloat64) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
+  if (out.dtype == kFloat64)
+    return args.run.ctx.is_gpu() ? Draw(args, kNormal ? SampleNormal : SampleUniform, p) : DrawOnes<kNormal>(args, p);
   if (args.run.ctx.is_gpu())
     return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.run, args.random, counters), p.a,
                         p.b, out);
