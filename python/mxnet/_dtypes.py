@@ -54,8 +54,8 @@ _NUMBERS.update({float: _NUMBERS["float64"], int: _NUMBERS["int64"], bool: _NUMB
 
 
 def number(dtype):
-    """Number of a dtype given as name, NumPy type or dtype, or Python type. Raises TypeError for
-    what has none."""
+    """Number of a dtype given as name, NumPy type or dtype, or Python type; an array stands for its
+    own dtype. Raises TypeError for what has none."""
     try:
         return _NUMBERS[dtype]
     except (KeyError, TypeError):
@@ -64,7 +64,9 @@ def number(dtype):
         return BFLOAT16
     try:
         return _NUMBERS[np.dtype(dtype).newbyteorder("=")]      # values are converted to the machine's order of bytes
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
+        if not isinstance(dtype, type) and hasattr(dtype, "dtype"):
+            return number(dtype.dtype)
         raise error_class(MXNetError, TypeError, KeyError)(f"[dtype] got {dtype!r}; accepted: {', '.join(NAMES)}") from None
 
 
@@ -79,16 +81,14 @@ def name(dtype):
 
 
 def spelled(dtype):
-    """A parameter `dtype` of an operator with NumPy's other spellings (``'f4'``, ``'double'``,
-    ``'int'``) as names; all else as it is."""
+    """A parameter `dtype` of an operator with NumPy's other spellings (``'f4'``, ``b'float16'``, an
+    array of that dtype) as names; all else as it is."""
     if isinstance(dtype, np.dtype) and dtype == OF_1X:
         return bfloat16
-    if isinstance(dtype, str) and dtype not in _NUMBERS:
-        try:
-            return NAMES[_NUMBERS[np.dtype(dtype).newbyteorder("=")]]
-        except (KeyError, TypeError):
-            pass
-    return dtype
+    try:
+        return dtype if isinstance(dtype, type) or dtype in _NUMBERS else NAMES[number(dtype)]
+    except (MXNetError, TypeError):
+        return dtype
 
 
 def given(dtype):

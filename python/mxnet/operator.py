@@ -225,6 +225,8 @@ def register(reg_name):
             what = f"the class {prop_cls.__name__}" if is_class else f"of the type {type(prop_cls).__name__}"
             raise CheckedTypeError(f"[operator.register] what is registered as {reg_name!r} is {what}; accepted: a subclass of "
                                    "mx.operator.CustomOpProp")
+        if reg_name in _registry:
+            warnings.warn(f"New registration is overriding existing custom operator {reg_name}", stacklevel=2)
         _registry[reg_name] = prop_cls
         check_call(_LIB.MXCustomOpRegister(c_str(reg_name), _creator))
         return prop_cls

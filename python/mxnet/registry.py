@@ -40,7 +40,7 @@ def get_register_func(base_class, nickname, replaced=_REPLACED):
                             f"only those can be registered as {nickname}")
         key = (name or klass.__name__).lower()
         known = registry.get(key)
-        if known is not None and known is not klass:
+        if known is not None:
             warnings.warn(replaced.format(kind=nickname, new=path(klass), key=key, old=path(known)), stacklevel=2)
         registry[key] = klass
         return klass

@@ -226,6 +226,8 @@ def lookup(module, name, before=None):
         value = _fetch(module, name, origin)
         setattr(space, name, value)
         return value
+    if f"{module}.{name}" in _aliases:
+        return importlib.import_module(f"{module}.{name}")
     if name == "__all__" and origins:
         return sorted({n for n in vars(space) if not n.startswith("_")} | set(origins))
     reason = ""
@@ -242,6 +244,16 @@ def lookup(module, name, before=None):
     raise (MissingImport if _is_import(sys._getframe(1)) else MissingName)(module, name, reason)
 
 
+@functools.lru_cache(None)
+def _old_names():
+    """Other names of modules, by the package that they are asked of."""
+    names = {}
+    for alias in _aliases:
+        package, _, name = alias.rpartition(".")
+        names.setdefault(package, []).append(name)
+    return names
+
+
 def _complete(module):
     """A module of the package has just been executed: its list of public names and its lookup gain
     those of 1.9.1."""
@@ -249,6 +261,9 @@ def _complete(module):
     if "__all__" in vars(module):
         module.__all__ = list(module.__all__) + [n for n in _origins(name) if n not in module.__all__]
     module.__getattr__ = functools.partial(lookup, name, before=vars(module).get("__getattr__"))
+    old, listed = _old_names().get(name), vars(module).get("__dir__")
+    if old and listed:
+        module.__dir__ = lambda: sorted({*listed(), *old})
 
 
 class _Alias:

@@ -239,7 +239,7 @@ class FeedForward:
             module.install_monitor(monitor)
         self._init_params(list(data.provide_data) + list(data.provide_label))
         module.init_params(self.initializer, self.arg_params, self.aux_params)
-        module.init_optimizer(kvstore, self.optimizer, self.kwargs or {"learning_rate": 0.01})
+        module.init_optimizer(kvstore, self.optimizer, self.kwargs)
         logger.info("Start training with %s", self.ctx)
         data.reset()
         for epoch in range(self.begin_epoch, self.num_epoch):
@@ -248,7 +248,6 @@ class FeedForward:
             self._train(module, epoch, data, eval_metric, batch_end_callback, logger, monitor)
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
             self.arg_params, self.aux_params = module.get_params()
-            module.set_params(self.arg_params, self.aux_params)    # all devices go on from the same values
             _multiple_callbacks(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
             if eval_data is not None:
                 module.score(eval_data, eval_metric, score_end_callback=eval_end_callback,

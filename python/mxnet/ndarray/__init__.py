@@ -28,4 +28,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_SUBMODULES) | set(_SHORT) | set(dir(op)))
+    return sorted({*globals(), *_SUBMODULES, *_SHORT, *(name for name in dir(op) if not name.startswith("_"))})

@@ -46,3 +46,17 @@ def test_broadcast_like_is_a_method():
     with pytest.raises(mx.MXNetError, match="both need the same number of dimensions"):
         nd.broadcast_like(nd.ones(3), nd.ones((2, 3)))
     assert V("a").broadcast_like(V("b")).infer_shape(a=(1, 3), b=(2, 3))[1] == [(2, 3)]
+
+
+@pytest.mark.parametrize("dtype", [b"float16", "f2", "half", np.dtype("<f2"), np.float16(0), nd.zeros(1, dtype="float16")])
+def test_spellings_of_dtypes(dtype):
+    """What numpy.dtype takes: names as bytes too, and arrays, which stand for theirs."""
+    x = nd.ones(2)
+    arrays = [nd.zeros(2, dtype=dtype), nd.array([1], dtype=dtype), x.astype(dtype), nd.cast(x, dtype=dtype),
+              nd.one_hot(x, 3, dtype=dtype), sym.cast(V("x"), dtype=dtype).eval(x=x)[0]]
+    assert [a.dtype for a in arrays] == [np.float16] * len(arrays)
+    assert V("a", dtype=dtype).infer_type()[1] == [np.float16]
+    for wrong in (b"float17", [1], "2"):
+        for call in (nd.cast, nd.NDArray.astype):
+            with pytest.raises(TypeError, match="float16"):
+                call(x, dtype=wrong)

@@ -116,3 +116,30 @@ def test_networks_by_bucket():
     assert metric.get()[1] < 1.5
     assert model.symbol.list_arguments() == network_of(4).list_arguments()
     assert sorted(model.arg_params) == ['e_weight', 'f_bias', 'f_weight']
+
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+
+
+@pytest.mark.parametrize('options, expected', [
+    ({}, [6.4126, 3.5, .4798, -.5352]),
+    ({'optimizer': 'adam'}, [6.2166, 3.5, .4623, -.5406]),
+    ({'optimizer': 'rmsprop'}, [6.1914, 3.5, .4583, -.5440]),
+    ({'optimizer': 'ftrl'}, [.4628, .9274, .0348, -.0260]),
+    ({'optimizer': 'nag', 'momentum': .9}, [6.2220, 3.5, .4477, -.3749]),
+    ({'learning_rate': .1, 'wd': .1, 'momentum': .5}, [2.2903, 1.2749, .1538, -.1026]),
+    ({'ctx': TWO, 'learning_rate': .1, 'wd': .1, 'momentum': .5}, [2.2903, 1.2749, .1538, -.1026]),
+    ({'ctx': TWO, 'kvstore': None, 'learning_rate': .1, 'wd': .1, 'momentum': .5}, [2.4325, 1.2749, .1765, -.2315])])
+def test_weights_after_50_steps(options, expected):
+    """As 1.9.1 has them: an optimizer that is named has its own learning rate. Devices without a
+    store train each for itself, and only what is handed out is their mean."""
+    x = np.random.RandomState(0).rand(20, 3).astype(np.float32)
+    hidden = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=4, no_bias=True, name='f')
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(hidden, num_hidden=2, name='g'), name='softmax')
+    first = {'f_weight': np.arange(12).reshape(4, 3) / 10, 'g_weight': np.arange(8).reshape(2, 4) / 8, 'g_bias': np.array([.5, -.5])}
+    options = dict(options)
+    store = options.pop('kvstore', 'local')
+    model = mx.model.FeedForward(net, options.pop('ctx', None), 10, arg_params={n: nd.array(v) for n, v in first.items()}, **options)
+    model.fit(mx.io.NDArrayIter(x, np.arange(20) % 2, 4), kvstore=store)
+    f, g, bias = (model.arg_params[name].asnumpy() for name in ('f_weight', 'g_weight', 'g_bias'))
+    assert [f.sum(), g.sum(), f[1, 2], bias[1]] == pytest.approx(expected, abs=2e-4)

@@ -178,6 +178,17 @@ walk(mxnet)'''
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == ''
 
 
+def test_operators_are_listed_before_they_are_asked_for():
+    """Each name that dir() lists can be had; operators and the modules of 1.9.1 are among them."""
+    code = '''
+import mxnet as mx
+for package in (mx.nd, mx.sym):
+    listed = dir(package)
+    print(sorted({"Activation", "FullyConnected", "abs", "zeros_like", "contrib", "gen_op", "gen_linalg", "sparse"} - {*listed}),
+          [name for name in listed if not hasattr(package, name)])'''
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == '[] []\n[] []\n'
+
+
 def test_other_names_are_listed_before_they_are_asked_for():
     code = "import mxnet as mx, mxnet.model; print({'nd', 'ndarray', 'sym', 'symbol'} - {*dir(mx.contrib)}, 'FeedForward' in dir(mx.model))"
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout == 'set() True\n'
