@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "c_api/c_api_common.h"
 #include "imperative/custom_function.h"
@@ -135,6 +138,30 @@ struct IntShapes {
   std::vector<int*> pointers;
 };
 
+/* The question before and its answer, which passes over a graph ask for again and again. No more
+ * than one: the class may remember for create_operator what it was asked last. */
+template <typename T>
+class LastAnswer {
+ public:
+  template <typename Ask>
+  void Get(std::vector<T>* values, const Ask& ask) {
+    const std::shared_ptr<const Pair> last = std::atomic_load(&last_);
+    if (last && last->question == *values) {
+      *values = last->answer;
+      return;
+    }
+    std::vector<T> question = *values;
+    ask();
+    std::atomic_store(&last_, std::shared_ptr<const Pair>(new Pair{std::move(question), *values}));
+  }
+
+ private:
+  struct Pair {
+    std::vector<T> question, answer;
+  };
+  std::shared_ptr<const Pair> last_;
+};
+
 class CallbackProp : public custom::Prop {
  public:
   CallbackProp(const std::string& name, const MXCallbackList& list) : callbacks_(name, list) {
@@ -147,48 +174,24 @@ class CallbackProp : public custom::Prop {
   }
 
   void InferShape(ShapeVector* shapes) const override {
-    IntShapes given(*shapes);
-    callbacks_.Call<CustomOpInferShapeFunc>(kCustomOpPropInferShape, "infer_shape", static_cast<int>(shapes->size()), given.ndims.data(),
-                                            given.pointers.data());
-    for (size_t i = 0; i < shapes->size(); ++i) {
-      const int ndim = given.ndims[i];
-      // No dimensions mean "not known" where nothing was known before; a number has none.
-      if (ndim < 0 || (ndim == 0 && i < arguments.size())) continue;
-      Need(ndim, given.pointers[i], "the dimensions of a shape");
-      Shape s(std::vector<int64_t>(given.pointers[i], given.pointers[i] + ndim));
-      MXNET_CHECK_KIND(s.known(), Value) << "[Custom] infer_shape of operator " << op_type << " gave " << s << "; accepted: sizes >= 0";
-      (*shapes)[i] = s;
-    }
+    last_shapes_.Get(shapes, [&] { AskShapes(shapes); });
   }
 
   void InferType(std::vector<int>* types) const override {
-    if (!callbacks_.Has(kCustomOpPropInferType)) {
-      const auto known = std::find_if(types->begin(), types->begin() + num_in(), [](int t) { return t != kDTypeUnknown; });
-      const int type = num_in() == 0 || known == types->begin() + num_in() ? int{kFloat32} : *known;
-      std::fill(types->begin() + num_in(), types->end(), type);
-      return;
-    }
-    callbacks_.Call<CustomOpInferTypeFunc>(kCustomOpPropInferType, "infer_type", static_cast<int>(types->size()), types->data());
-    for (int t : *types)
-      MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Type) << "[Custom] infer_type of operator " << op_type << " gave the dtype number " << t;
+    last_types_.Get(types, [&] { AskTypes(types); });
   }
 
   bool TakesSparse() const override { return callbacks_.Has(kCustomOpPropInferStorageType); }
 
   void InferStorage(std::vector<int>* storages) const override {
-    callbacks_.Call<CustomOpInferStorageTypeFunc>(kCustomOpPropInferStorageType, "infer_storage_type", static_cast<int>(storages->size()),
-                                                  storages->data());
+    last_storages_.Get(storages, [&] {
+      callbacks_.Call<CustomOpInferStorageTypeFunc>(kCustomOpPropInferStorageType, "infer_storage_type", static_cast<int>(storages->size()),
+                                                    storages->data());
+    });
   }
 
   void InferBackwardStorage(std::vector<int>* storages, const std::vector<int>& tags) const override {
-    if (!callbacks_.Has(kCustomOpPropBackwardInferStorageType)) {
-      for (size_t i = 0; i < tags.size(); ++i)
-        if (tags[i] == custom::kInputGrad) (*storages)[i] = static_cast<int>(StorageType::kDense);
-      return;
-    }
-    std::vector<int> copy = tags;
-    callbacks_.Call<CustomOpBackwardInferStorageTypeFunc>(kCustomOpPropBackwardInferStorageType, "infer_storage_type_backward",
-                                                          static_cast<int>(storages->size()), storages->data(), copy.data());
+    last_backward_storages_.Get(storages, [&] { AskBackwardStorages(storages, tags); });
   }
 
   std::shared_ptr<custom::Operator> Create(Context ctx, const ShapeVector& shapes, const std::vector<int>& types) const override {
@@ -203,6 +206,44 @@ class CallbackProp : public custom::Prop {
   }
 
  private:
+  void AskShapes(ShapeVector* shapes) const {
+    IntShapes given(*shapes);
+    callbacks_.Call<CustomOpInferShapeFunc>(kCustomOpPropInferShape, "infer_shape", static_cast<int>(shapes->size()), given.ndims.data(),
+                                            given.pointers.data());
+    for (size_t i = 0; i < shapes->size(); ++i) {
+      const int ndim = given.ndims[i];
+      // No dimensions mean "not known" where nothing was known before; a number has none.
+      if (ndim < 0 || (ndim == 0 && i < arguments.size())) continue;
+      Need(ndim, given.pointers[i], "the dimensions of a shape");
+      Shape s(std::vector<int64_t>(given.pointers[i], given.pointers[i] + ndim));
+      MXNET_CHECK_KIND(s.known(), Value) << "[Custom] infer_shape of operator " << op_type << " gave " << s << "; accepted: sizes >= 0";
+      (*shapes)[i] = s;
+    }
+  }
+
+  void AskTypes(std::vector<int>* types) const {
+    if (!callbacks_.Has(kCustomOpPropInferType)) {
+      const auto known = std::find_if(types->begin(), types->begin() + num_in(), [](int t) { return t != kDTypeUnknown; });
+      const int type = num_in() == 0 || known == types->begin() + num_in() ? int{kFloat32} : *known;
+      std::fill(types->begin() + num_in(), types->end(), type);
+      return;
+    }
+    callbacks_.Call<CustomOpInferTypeFunc>(kCustomOpPropInferType, "infer_type", static_cast<int>(types->size()), types->data());
+    for (int t : *types)
+      MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Type) << "[Custom] infer_type of operator " << op_type << " gave the dtype number " << t;
+  }
+
+  void AskBackwardStorages(std::vector<int>* storages, const std::vector<int>& tags) const {
+    if (!callbacks_.Has(kCustomOpPropBackwardInferStorageType)) {
+      for (size_t i = 0; i < tags.size(); ++i)
+        if (tags[i] == custom::kInputGrad) (*storages)[i] = static_cast<int>(StorageType::kDense);
+      return;
+    }
+    std::vector<int> copy = tags;
+    callbacks_.Call<CustomOpBackwardInferStorageTypeFunc>(kCustomOpPropBackwardInferStorageType, "infer_storage_type_backward",
+                                                          static_cast<int>(storages->size()), storages->data(), copy.data());
+  }
+
   std::vector<std::string> List(size_t which, const char* what) const {
     char** names = nullptr;
     callbacks_.Call<CustomOpListFunc>(which, what, &names);
@@ -234,6 +275,8 @@ class CallbackProp : public custom::Prop {
   }
 
   const Callbacks callbacks_;
+  mutable LastAnswer<Shape> last_shapes_;
+  mutable LastAnswer<int> last_types_, last_storages_, last_backward_storages_;
 };
 
 std::shared_ptr<const custom::Prop> MakeProp(CustomOpPropCreator creator, const std::string& op_type, const AttrDict& arguments) {

@@ -31,11 +31,11 @@ class ExecutorImpl : public Executor {
  public:
   ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads,
                const std::vector<OpReq>& grad_req, const std::vector<NDArray>& in_aux, ExecutorImpl* shared,
-               std::shared_ptr<const Plan> inference_plan = nullptr, std::vector<Context> output_places = {})
+               std::shared_ptr<const Plan> inference_plan = nullptr, std::vector<Context> output_places = {}, bool placed = false)
       : symbol_(symbol),
         ctx_(ctx),
         output_places_(std::move(output_places)),
-        placed_(!output_places_.empty()),
+        placed_(placed),
         inference_plan_(std::move(inference_plan)),
         on_caller_(inference_plan_ != nullptr) {
     args = in_args;
@@ -85,7 +85,7 @@ class ExecutorImpl : public Executor {
     arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
     Compiled* primary = Get(has_grads_, has_grads_);
     const Plan& plan = *primary->plan();
-    for (int i = 0; i < plan.num_outputs; ++i) outputs_.push_back(NDArray::Make(plan.output_types[i], ctx_, true));
+    for (int i = 0; i < plan.num_outputs; ++i) outputs_.push_back(NDArray::Make(plan.output_types[i], PlaceOfOutput(i), true));
   }
 
   void Forward(bool is_train) override {
@@ -198,7 +198,8 @@ class ExecutorImpl : public Executor {
       new_grads.push_back(fit(arg_grads[i], shape_of.at(arg_nodes[i].get()), arg_nodes[i]->name));
     }
     for (size_t i = 0; i < aux.size(); ++i) new_aux.push_back(fit(aux[i], shape_of.at(aux_nodes[i].get()), aux_nodes[i]->name));
-    auto reshaped = std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this, nullptr, output_places_);
+    auto reshaped =
+        std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this, nullptr, output_places_, placed_);
     if (!dynamic_) reshaped->UseOutputsOf(*this);
     return reshaped;
   }
@@ -252,6 +253,8 @@ class ExecutorImpl : public Executor {
 
  private:
   using Compiled = PlanInstance;
+
+  Context PlaceOfOutput(size_t i) const { return output_places_.empty() ? ctx_ : output_places_[i]; }
 
   void CheckArray(const NDArray& a, const char* what, const std::string& name) const {
     MXNET_CHECK_KIND(!a.is_none(), Value) << "[bind] " << what << ' ' << name << " is missing";
@@ -413,8 +416,8 @@ class ExecutorImpl : public Executor {
 
   Symbol symbol_;
   Context ctx_;
-  const std::vector<Context> output_places_;  // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
-  const bool placed_;
+  const std::vector<Context> output_places_;                      // empty: all are on ctx_
+  const bool placed_;                                             // parts are on several devices, and copies between them in the graph
   const InferSwitches switches_ = InferSwitches::OfThread(true);  // of the thread that bound: all plans have the same outputs
   std::shared_ptr<const Plan> inference_plan_;                    // another executor's, to be used as it is
   bool on_caller_ = false;
@@ -441,7 +444,7 @@ std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, cons
                                          const std::vector<NDArray>& args, const std::vector<NDArray>& arg_grads,
                                          const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
                                          std::shared_ptr<Executor> shared) {
-  if (HasPlaces(symbol, ctx, group2ctx)) {
+  if (!group2ctx.empty()) {
     Places bound;  // arrays stay where the caller has them
     const auto note = [&](Symbol::ListOption kind, const std::vector<NDArray>& arrays) {
       const auto nodes = symbol.ListInputs(kind);
@@ -453,8 +456,9 @@ std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, cons
     const Places places = PlaceNodes(symbol, ctx, group2ctx, bound);
     std::vector<Context> of_outputs;
     for (const NodeEntry& e : symbol.outputs) of_outputs.push_back(places.at(e.node.get()));
-    return std::make_shared<ExecutorImpl>(WithCopies(symbol, places), ctx, args, arg_grads, grad_req, aux,
-                                          dynamic_cast<ExecutorImpl*>(shared.get()), nullptr, of_outputs);
+    const bool placed = HasPlaces(symbol, ctx, group2ctx);
+    return std::make_shared<ExecutorImpl>(placed ? WithCopies(symbol, places) : symbol, ctx, args, arg_grads, grad_req, aux,
+                                          dynamic_cast<ExecutorImpl*>(shared.get()), nullptr, of_outputs, placed);
   }
   return std::make_shared<ExecutorImpl>(symbol, ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()));
 }

@@ -49,7 +49,20 @@ std::string Triple(uint32_t node, uint32_t index, uint32_t version) {
 /* `attrs`: the last member, which the outermost graph has. */
 void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, const std::string& attrs = "");
 
-void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent, bool np_shape) {
+/* The inputs of a node. A variable is followed by how many nodes have written it by then, this one
+ * among them; `writes` has these numbers of what comes before. */
+std::vector<std::string> InputTriples(const IndexedGraph& g, const IndexedGraph::NodeInfo& info, std::vector<uint32_t>* writes) {
+  const Node& n = *info.source;
+  if (!n.is_variable())
+    for (int i : n.op()->MutateInputs(*n.attrs))
+      if (static_cast<size_t>(i) < info.inputs.size()) ++(*writes)[info.inputs[static_cast<size_t>(i)].node];
+  std::vector<std::string> inputs;
+  for (const auto& e : info.inputs)
+    inputs.push_back(Triple(e.node, e.index, g.nodes[e.node].source->is_variable() ? std::max(e.version, (*writes)[e.node]) : e.version));
+  return inputs;
+}
+
+void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, const std::vector<std::string>& inputs, int indent, bool np_shape) {
   const Node& n = *info.source;
   os << "{\n" << Indent(indent + 1) << "\"op\": " << QuoteJson(n.is_variable() ? "null" : NameInFiles(*n.op(), np_shape));
   os << ", \n" << Indent(indent + 1) << "\"name\": " << QuoteJson(n.name);
@@ -67,8 +80,6 @@ void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent,
     if (dict.size() > 1) os << '\n' << Indent(indent + 1);
     os << '}';
   }
-  std::vector<std::string> inputs;
-  for (const auto& e : info.inputs) inputs.push_back(Triple(e.node, e.index, e.version));
   os << ", \n" << Indent(indent + 1) << "\"inputs\": ";
   WriteList(os, inputs, indent + 1);
   if (!info.control_deps.empty()) {
@@ -91,9 +102,10 @@ void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent,
 void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, const std::string& attrs) {
   const IndexedGraph g(s.outputs);
   os << "{\n" << Indent(indent + 1) << "\"nodes\": [";
+  std::vector<uint32_t> writes(g.nodes.size());
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     os << (i ? ", " : "") << '\n' << Indent(indent + 2);
-    WriteNode(os, g.nodes[i], indent + 2, np_shape);
+    WriteNode(os, g.nodes[i], InputTriples(g, g.nodes[i], &writes), indent + 2, np_shape);
   }
   os << '\n' << Indent(indent + 1) << "], \n";
   std::vector<std::string> items;

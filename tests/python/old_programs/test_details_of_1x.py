@@ -1,4 +1,6 @@
 """Small things that programs of 1.9.1 print, read or call, as its wheel has them."""
+import json
+
 import numpy as np
 import pytest
 
@@ -262,3 +264,34 @@ def test_infer_shape_takes_tuples_alone():
 def test_transposed_convolutions_do_not_print_the_padding_of_outputs():
     layer = nn.Conv2DTranspose(2, 3, strides=2, output_padding=1, in_channels=4)
     assert repr(layer) == 'Conv2DTranspose(4 -> 2, kernel_size=(3, 3), stride=(2, 2))'
+
+
+def test_classes_of_images_live_in_the_modules_of_1x():
+    assert {mx.image.ImageDetIter.__module__, mx.image.DetBorrowAug.__module__} == {'mxnet.image.detection'}
+    assert {mx.image.ImageIter.__module__, mx.image.CastAug.__module__} == {'mxnet.image.image'}
+
+
+def test_states_count_who_has_written_them_in_files():
+    """The third number of an input in a symbol file."""
+    data, mean, variance = (mx.sym.Variable(name) for name in ('data', 'mean', 'variance'))
+    net = data
+    for name in ('a', 'b'):
+        net = mx.sym.BatchNorm(net, moving_mean=mean, moving_var=variance, name=name)
+    net = mx.sym.broadcast_add(net, mean, name='last')
+    for symbol in (net, mx.sym.load_json(net.tojson())):
+        inputs = {node['name']: [last for *_, last in node['inputs']] for node in json.loads(symbol.tojson())['nodes']}
+        assert inputs['a'] == [0, 0, 0, 1, 1] and inputs['b'] == [0, 0, 0, 2, 2] and inputs['last'] == [0, 2]
+
+
+def test_outputs_are_where_their_group_is():
+    with mx.AttrScope(ctx_group='first'):
+        y = mx.sym.Variable('x') * 2
+    with mx.AttrScope(ctx_group='second'):
+        z = mx.sym.FullyConnected(y + 1, num_hidden=2, name='fc')
+    groups = {'first': mx.cpu(1), 'second': mx.cpu(2)}
+    bound = mx.sym.Group([y, z]).simple_bind(mx.cpu(), group2ctx=groups, x=(2, 3))
+    for executor in (bound, bound.reshape(x=(1, 3))):
+        assert [out.context for out in executor.forward(is_train=True)] == [mx.cpu(1), mx.cpu(2)]
+        executor.backward([nd.ones(out.shape, out.context) for out in executor.outputs])
+        assert (executor.grad_dict['x'].asnumpy() == 2).all()
+    assert z.simple_bind(mx.cpu(3), x=(2, 3)).forward()[0].context == mx.cpu(3)

@@ -82,3 +82,33 @@ def test_what_cannot_be_registered(name, what, text):
     with pytest.raises(TypeError, match=re.escape(text)):
         operator.register(name)(what)
     assert name not in operator.get_all_registered_operators()
+
+
+def test_a_shape_is_asked_for_once():
+    """Inference, passes and plans ask for the same shapes: the class is asked when a question is
+    another one than the last."""
+    asked = []
+
+    class Copy(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+
+    class Prop(operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            asked.append(in_shape)
+            return in_shape, [in_shape[0]], []
+
+        def infer_type(self, in_type):
+            asked.append("type")
+            return in_type, [in_type[0]], []
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            assert asked and in_shapes[0] == [shape for shape in asked if shape != "type"][-1][0]
+            return Copy()
+    operator.register("asked_once")(Prop)
+    net = mx.sym.Custom(mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4), op_type="asked_once") * 2
+    for rows in (2, 3, 2):
+        del asked[:]
+        executor = net.simple_bind(mx.cpu(), x=(rows, 3))
+        executor.forward()[0].wait_to_read()
+        assert asked.count([[rows, 4]]) == 1 and asked.count("type") <= 2 and len(asked) <= 4, asked
