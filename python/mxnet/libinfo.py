@@ -20,7 +20,29 @@ def _version():
     return importlib.metadata.version("mxnet")
 
 
-__version__ = _version()
+def _by_numbers(name):
+    """A comparison of versions; of texts that are none, that of texts."""
+    def compare(self, other):
+        if not isinstance(other, str):
+            return NotImplemented
+        if not other[:1].isdigit():
+            return getattr(str, name)(self, other)
+        ours, theirs = ([int(number) for number in re.findall("[0-9]+", text)] for text in (self, other))
+        return getattr(ours, name)(theirs)
+    return compare
+
+
+class _Version(str):
+    """Programs of 1.x ask ``mx.__version__ < '1.3.1'``. As texts, 1.10 comes before 1.3."""
+
+    __slots__ = ()
+    __lt__, __le__, __gt__, __ge__ = map(_by_numbers, ("__lt__", "__le__", "__gt__", "__ge__"))
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
+__version__ = _Version(_version())
 
 
 def _folders():

@@ -335,3 +335,11 @@ def test_features_of_1_9_1():
     BLAS_MKL BLAS_APPLE LAPACK MKLDNN OPENCV CAFFE PROFILER DIST_KVSTORE CXX14 INT64_TENSOR_SIZE SIGNAL_HANDLER DEBUG TVM_OP'''.split()
     assert list(features)[:len(names)] == names and not features.is_enabled('tvm_op') and features.is_enabled('openmp')
     assert repr(features).startswith('[') and {repr(f)[0] for f in mx.runtime.feature_list()} <= {'✔', '✖'}
+
+
+def test_versions_compare_by_their_numbers():
+    """Programs of 1.x compare texts, and as texts 1.10 comes before 1.3."""
+    version = mx.__version__
+    assert version > '1.9.1' and version >= '1.3' and '1.3.1' < version and not version < '1.3.1' and version <= '2'
+    assert version == mx.libinfo.__version__ == str(version) and isinstance(version, str) and version < 'x'
+    assert type(pickle.loads(pickle.dumps(version))) is str
