@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
   for (int64_t n : {4, 1000}) {
     NDArray a(Shape{n}, Context::CPU()), b(Shape{n}, Context::CPU());
     const std::vector<float> ones(n, 1.0f);
-    a.SyncCopyFromCPU(ones.data(), n * 4);
-    b.SyncCopyFromCPU(ones.data(), n * 4);
+    a.CopyBytesFrom(ones.data(), n * 4);
+    b.CopyBytesFrom(ones.data(), n * 4);
     for (const char* op : {"elemwise_add", "broadcast_add", "relu", "_plus_scalar"}) {
       const bool two = std::string(op).find("add") != std::string::npos;
       const AttrsPtr attrs = MakeAttrs(Op::Get(op), std::string(op) == "_plus_scalar" ? AttrDict{{"scalar", "2"}} : AttrDict{});

@@ -35,7 +35,7 @@ int main() {
   }
   NDArray x(Shape({4}), Context::CPU());
   const float zeros[4] = {0, 0, 0, 0};
-  x.SyncCopyFromCPU(zeros, sizeof zeros);
+  x.CopyBytesFrom(zeros, sizeof zeros);
   auto executor = Executor::Bind(s, Context::CPU(), {}, {x}, {}, {}, {});
   std::printf("Executor forward, 100 operators of 4 elements: %.2f us\n", Microseconds([&] { executor->Forward(false); }, 5000));
   for (const char* fixed : {"false", "true"}) {

@@ -58,7 +58,7 @@ NDArray Filled(const Shape& shape) {
   NDArray a(shape, Context::CPU());
   std::vector<float> values(static_cast<size_t>(shape.Size()));
   for (size_t i = 0; i < values.size(); ++i) values[i] = 0.01f * static_cast<float>(i % 7);
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  a.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   return a;
 }
 

@@ -43,6 +43,11 @@ install(FILES ${PROJECT_BINARY_DIR}/mxnet.pc DESTINATION ${libdir}/pkgconfig)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
 # Names of dmlc-core and NNVM for users' sources. They are not beside include/, because this library is compiled with dmlc-core's own.
 install(DIRECTORY compat/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(USE_ONEDNN)
+  # Builds of extensions ask whether there is a folder mkldnn where the features say MKLDNN. Which oneDNN it is says this header.
+  get_target_property(onednn_include DNNL::dnnl INTERFACE_INCLUDE_DIRECTORIES)
+  install(FILES ${onednn_include}/oneapi/dnnl/dnnl_version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mkldnn)
+endif()
 install(FILES ${MXNET_OP_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mxnet-cpp)
 if(SKBUILD AND MXNET_BINDING_TARGETS)
   install(TARGETS ${MXNET_BINDING_TARGETS} LIBRARY DESTINATION _cy3)

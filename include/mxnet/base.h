@@ -7,11 +7,13 @@
 #ifndef MXNET_BASE_H_
 #define MXNET_BASE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +22,9 @@
 
 #define MXNET_VERSION 11000
 #define MXNET_VERSION_STRING "1.10.0"
+#define MXNET_MAJOR 1
+#define MXNET_MINOR 10
+#define MXNET_PATCH 0
 
 namespace mxnet {
 
@@ -54,9 +59,17 @@ inline bool IsFloating(int dtype) { return dtype == kFloat32 || dtype == kFloat6
 enum class DeviceType : int { kCPU = 1, kGPU = 2, kCPUPinned = 3, kCPUShared = 5 };
 
 struct Context {
+  /* Names of 1.x, as in Context::Create(Context::kGPU, 1). A negative number is device 0. */
+  using DeviceType = ::mxnet::DeviceType;
+  static constexpr DeviceType kCPU = DeviceType::kCPU, kGPU = DeviceType::kGPU, kCPUPinned = DeviceType::kCPUPinned,
+                              kCPUShared = DeviceType::kCPUShared;
+  static Context Create(DeviceType dev_type, int dev_id = -1) { return Make(static_cast<int>(dev_type), dev_id < 0 ? 0 : dev_id); }
+
   DeviceType dev_type = DeviceType::kCPU;
   int dev_id = 0;
 
+  Context() = default;
+  Context(DeviceType type, int id) : dev_type(type), dev_id(id) {}
   static Context CPU(int id = 0) { return {DeviceType::kCPU, id}; }
   static Context GPU(int id = 0) { return {DeviceType::kGPU, id}; }
   static Context CPUPinned(int id = 0) { return {DeviceType::kCPUPinned, id}; }
@@ -70,6 +83,9 @@ struct Context {
   /* Where operators on arrays of this context run: pinned and shared memory belong to the CPU's
    * workers. */
   Context execution() const { return is_gpu() ? *this : CPU(0); }
+  /* The type and number of that, in numbers of 1.x. */
+  int dev_mask() const { return static_cast<int>(execution().dev_type); }
+  int real_dev_id() const { return execution().dev_id; }
   MXNET_DLL std::string str() const;
   bool operator==(const Context& o) const { return dev_type == o.dev_type && dev_id == o.dev_id; }
   bool operator!=(const Context& o) const { return !(*this == o); }
@@ -92,6 +108,12 @@ class MXNET_DLL Shape {
   Shape(std::initializer_list<int64_t> dims) : inline_{} { Assign(dims.begin(), static_cast<int>(dims.size())); }
   Shape(const int64_t* dims, int ndim) : inline_{} { Assign(dims, ndim); }
   explicit Shape(const std::vector<int64_t>& dims) : inline_{} { Assign(dims.data(), static_cast<int>(dims.size())); }
+  /* The dimensions in a range of another container. */
+  template <typename It, typename = typename std::iterator_traits<It>::iterator_category>
+  Shape(It first, It last) : inline_{} {
+    Resize(static_cast<int>(last - first), 0);
+    std::copy(first, last, dims());
+  }
   Shape(const Shape& o) { CopyFrom(o); }
   Shape(Shape&& o) noexcept { Steal(&o); }
   Shape& operator=(const Shape& o) {
@@ -251,6 +273,7 @@ using TensorTypes = std::vector<TensorType>;
 enum class Layout : uint8_t { kPlain = 0, kChannelsLast = 1 };
 
 struct SparseParts;  // ndarray.h
+class NDArray;
 
 /*
  * A non-owning tensor: what kernels see. Valid while the owner (NDArray, plan arena) lives.
@@ -292,4 +315,12 @@ struct Span {
 };
 
 }  // namespace mxnet
+
+/* An installed package has more names for programs of 1.x, which the library's own sources do
+ * without (compat/include). */
+#if defined(__has_include)
+#if __has_include(<mxnet/names_1x.h>)
+#include <mxnet/names_1x.h>
+#endif
+#endif
 #endif  // MXNET_BASE_H_

@@ -44,6 +44,8 @@ class OnComplete {
   OnComplete() = default;
   OnComplete(Fn fn, void* op) : fn_(fn), op_(op) {}
   void operator()(std::exception_ptr error = nullptr) const { fn_(op_, error); }
+  /* The error as 1.x takes it: a dmlc::Error, of which the message is kept; null: none. */
+  void operator()(const std::exception* error) const { fn_(op_, error ? std::make_exception_ptr(Error(error->what())) : nullptr); }
 
  private:
   Fn fn_ = nullptr;
@@ -70,6 +72,8 @@ struct EngineStats {
 
 class MXNET_DLL Engine {
  public:
+  using CallbackOnComplete = OnComplete;
+  using VarHandle = Var*;
   using SyncFn = std::function<void(RunContext)>;
   using AsyncFn = std::function<void(RunContext, OnComplete)>;
 

@@ -127,6 +127,15 @@ struct Chunk {
   void FreeMemory();
 };
 
+/* What NDArray::data() gives: a TBlob whose address is read with its type, as in 1.x. */
+struct DenseBlob : TBlob {
+  explicit DenseBlob(TBlob blob) : TBlob(std::move(blob)) {}
+  template <typename T>
+  T* dptr() const {
+    return data<T>();
+  }
+};
+
 class MXNET_DLL NDArray {
  public:
   NDArray() = default;  // none
@@ -134,6 +143,8 @@ class MXNET_DLL NDArray {
   /* Of any storage (kUndefined: dense). A sparse one has no rows or elements, and int64 indices.
    * Throws Error(kValue) for shapes that its storage does not have. */
   static NDArray Make(const TensorType& type, Context ctx, bool delay_alloc = false);
+  /* Without elements, for ReshapeAndAlloc. */
+  explicit NDArray(Context ctx, int dtype = kFloat32) : NDArray(Shape{0}, ctx, dtype) {}
   /* Wraps memory that `deleter` gives back once nothing uses it. */
   NDArray(const TBlob& blob, std::function<void()> deleter);
   /* Opens a cpu_shared segment made by another process. */
@@ -161,7 +172,7 @@ class MXNET_DLL NDArray {
   SparseParts* sparse() const { return chunk_->sparse.get(); }
   /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after
    * a wait. Throws Error(kGeneric) for a sparse array, which has no such memory. */
-  TBlob data() const;
+  DenseBlob data() const;
   /* The same for arrays of any storage. */
   TBlob blob() const;
   uint64_t version() const;
@@ -169,8 +180,11 @@ class MXNET_DLL NDArray {
   void WaitToRead() const;
   void WaitToWrite() const;
   /* Blocking copies; `bytes` must equal the array's. Throws Error(kValue). */
-  void SyncCopyFromCPU(const void* src, size_t bytes);
-  void SyncCopyToCPU(void* dst, size_t bytes) const;
+  void CopyBytesFrom(const void* src, size_t bytes);
+  void CopyBytesTo(void* dst, size_t bytes) const;
+  /* The same by the number of elements, as in 1.x. */
+  void SyncCopyFromCPU(const void* src, size_t size) { CopyBytesFrom(src, size * DTypeSize(dtype_)); }
+  void SyncCopyToCPU(void* dst, size_t size) const { CopyBytesTo(dst, size * DTypeSize(dtype_)); }
   /* A fresh array with the same contents (asynchronous). */
   NDArray Copy(Context ctx) const;
 
@@ -184,6 +198,12 @@ class MXNET_DLL NDArray {
   /* Resolves the codes 0, -1, -2, -3, -4 (`reverse`: from the right). */
   static Shape InferReshape(const Shape& from, const std::vector<int64_t>& codes, bool reverse);
   NDArray Detach() const;
+  /* Gives this array another shape, and its chunk more memory where the shape needs it; then what
+   * it held is lost. For operations whose results have a size that only they know: other views of
+   * the chunk see it as well. REQUIRES: inside an operation that writes the variable, or nothing is
+   * pushed that uses it. Throws Error(kValue) for sparse arrays, and where a view, or memory of
+   * somebody else, would have to grow. */
+  void ReshapeAndAlloc(const Shape& shape);
   /* Array whose rank was unknown at creation (outputs of value-dependent operators) gets its
    * memory. REQUIRES: is_none(). */
   void Init(const Shape& shape, Context ctx, int dtype);
@@ -201,7 +221,7 @@ class MXNET_DLL NDArray {
 };
 
 /* dst = src: across devices, dtypes and storages, ordered by the engine. Shapes must be equal. */
-void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
+MXNET_DLL void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
 /* Converts `count` elements between any two dtypes, on the CPU. */
 void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count);
 

@@ -45,7 +45,7 @@ PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, 
   const bool fits = static_cast<size_t>(shape.Size()) * DTypeSize(dtype) == bytes && bytes > 0 && bytes <= kSmall;
   if (fits && ctx.dev_type == DeviceType::kCPU && !Imperative::State().deferred_compute && profiler::Active() == 0) {
     PyObject* o = NewBlank(shape, ctx, dtype, type);
-    std::memcpy(Get(o)->data().dptr, from, bytes);  // nobody else knows it
+    std::memcpy(Get(o)->data().dptr<void>(), from, bytes);  // nobody else knows it
     return o;
   }
   NDArray* array = new NDArray(shape, ctx, dtype);
@@ -54,7 +54,7 @@ PyObject* NewOf(const Shape& shape, Context ctx, int dtype, PyTypeObject* type, 
   try {
     if (!Noted(kWritesInPlace, made)) throw PythonError();
     GilRelease unlocked(true);
-    array->SyncCopyFromCPU(from, bytes);
+    array->CopyBytesFrom(from, bytes);
   } catch (...) {
     Py_DECREF(made);
     throw;

@@ -52,7 +52,7 @@ PyObject* Made(PyObject* self, const std::vector<int64_t>& values, const Shape& 
   NDArray* array = new NDArray(shape, Get(self)->ctx(), kInt64);
   PyObject* o = Wrap(array, ClassOf(self));
   if (!o) throw PythonError();
-  array->SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
+  array->CopyBytesFrom(values.data(), values.size() * sizeof(int64_t));
   return o;
 }
 
@@ -235,7 +235,7 @@ bool Chosen(const NDArray& mask, const Shape& value, int ndim) {
   std::vector<uint8_t> flags(static_cast<size_t>(mask.shape().Size()));
   {
     GilRelease unlocked(true);
-    mask.SyncCopyToCPU(flags.data(), flags.size());
+    mask.CopyBytesTo(flags.data(), flags.size());
   }
   return std::accumulate(flags.begin(), flags.end(), int64_t{0}) == value[0];
 }

@@ -209,7 +209,7 @@ bool WriteNow(const NDArray& a, int64_t offset, int64_t count, double value) {
   constexpr int64_t kFew = 16;
   if (count > kFew || a.ctx().is_gpu() || profiler::Active() != 0) return false;
   if ((a.dtype() != kFloat32 && a.dtype() != kFloat64) || (value != 0 && !std::isnormal(static_cast<float>(value)))) return false;
-  void* const to = a.data().dptr;
+  void* const to = a.data().dptr<void>();
   Engine* engine = Engine::Get();
   Var* const var = a.var();
   if (!engine->TryAcquire(nullptr, 0, &var, 1)) return false;
@@ -248,7 +248,7 @@ PyObject* TakeRows(PyObject* self, PyObject* key) {
   }
   std::vector<int64_t> rows(static_cast<size_t>(n));
   bool same = index->dtype() == kInt64, fits = false;
-  const void* data = index->data().dptr;
+  const void* data = index->data().dptr<void>();
   switch (index->dtype()) {
     case kInt64: fits = CheckedIndices(static_cast<const int64_t*>(data), n, size, rows.data(), &same); break;
     case kInt32: fits = CheckedIndices(static_cast<const int32_t*>(data), n, size, rows.data(), &same); break;
@@ -265,7 +265,7 @@ PyObject* TakeRows(PyObject* self, PyObject* key) {
     NDArray* list = new NDArray(index->shape(), a->ctx(), kInt64);
     made = Wrap(list, ClassOf(self));
     if (!made) return nullptr;
-    list->SyncCopyFromCPU(rows.data(), rows.size() * sizeof(int64_t));
+    list->CopyBytesFrom(rows.data(), rows.size() * sizeof(int64_t));
     inputs[1] = made;
   }
   PyObject* result = nullptr;

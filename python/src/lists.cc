@@ -138,7 +138,7 @@ PyObject* Lists(NDArray* a) {
   if (!ReadNow(*a, bytes, n * sizeof(T))) {
     WaitForSignalsToo([a] { a->WaitToRead(); });
     GilRelease unlocked(true);
-    a->SyncCopyToCPU(bytes, n * sizeof(T));
+    a->CopyBytesTo(bytes, n * sizeof(T));
   }
   const T* at = reinterpret_cast<const T*>(bytes);
   return Listed(a->shape(), 0, &at);

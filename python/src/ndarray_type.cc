@@ -216,9 +216,9 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     {
       GilRelease unlocked(true);
       if (kTo)
-        a->SyncCopyToCPU(p, bytes);
+        a->CopyBytesTo(p, bytes);
       else
-        a->SyncCopyFromCPU(p, bytes);
+        a->CopyBytesFrom(p, bytes);
     }
     Py_RETURN_NONE;
   });
@@ -236,7 +236,7 @@ PyObject* NumberIn(PyObject* self) {
     if (!ReadNow(*a, bytes, DTypeSize(a->dtype()))) {
       WaitForSignalsToo([a] { a->WaitToRead(); });
       GilRelease unlocked(true);
-      a->SyncCopyToCPU(bytes, DTypeSize(a->dtype()));
+      a->CopyBytesTo(bytes, DTypeSize(a->dtype()));
     }
     switch (a->dtype()) {
       case kFloat32: return PyFloat_FromDouble(*reinterpret_cast<float*>(bytes));

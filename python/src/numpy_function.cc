@@ -294,7 +294,7 @@ bool MayZero(const int64_t* dims, int ndim, int dtype) {
 
 PyObject* Zeros(const Shape& shape, int dtype) {
   PyObject* o = NewBlank(shape, Context::CPU(0), dtype, numpy_type);
-  std::memset(Get(o)->data().dptr, 0, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
+  std::memset(Get(o)->data().dptr<void>(), 0, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
   return o;
 }
 

@@ -111,7 +111,7 @@ NDArray Numbers(const View& view) {
   const Layout& l = view.layout;
   GatherStrided(shown.data(), all.data(), l.offset, static_cast<int>(l.count.size()), l.count.data(), l.step.data(), sizeof(int64_t));
   NDArray numbers(Shape(&n, 1), view.own.ctx(), kInt64);
-  numbers.SyncCopyFromCPU(shown.data(), shown.size() * sizeof(int64_t));
+  numbers.CopyBytesFrom(shown.data(), shown.size() * sizeof(int64_t));
   return numbers;
 }
 

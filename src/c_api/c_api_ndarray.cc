@@ -84,7 +84,7 @@ int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size
   NDArray* a = WithMemory(handle);
   Need(static_cast<int64_t>(size), data, "elements");
   CheckCount(*a, size);
-  a->SyncCopyFromCPU(data, size * DTypeSize(a->dtype()));
+  a->CopyBytesFrom(data, size * DTypeSize(a->dtype()));
   API_END();
 }
 
@@ -94,7 +94,7 @@ int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
   Computed(handle);
   Need(static_cast<int64_t>(size), data, "elements");
   CheckCount(*a, size);
-  a->SyncCopyToCPU(data, size * DTypeSize(a->dtype()));
+  a->CopyBytesTo(data, size * DTypeSize(a->dtype()));
   API_END();
 }
 
@@ -225,7 +225,7 @@ int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
   API_BEGIN(out_pdata);
   const NDArray* a = Computed(handle);
   a->WaitToRead();
-  *out_pdata = a->is_none() ? nullptr : a->data().dptr;
+  *out_pdata = a->is_none() ? nullptr : a->data().dptr<void>();
   if (*out_pdata) GiveAddress(*a);
   API_END();
 }

@@ -363,7 +363,7 @@ static Shape ShapeOfBytes(int dtype, int ndim, const int64_t* dims, const void* 
 int MXOnnxValueCreateFromBytes(int dtype, int ndim, const int64_t* dims, const void* bytes, size_t size, OnnxValueHandle* out) {
   API_BEGIN(out);
   NDArray array(ShapeOfBytes(dtype, ndim, dims, bytes, size), Context::CPU(), dtype);
-  if (size > 0) array.SyncCopyFromCPU(bytes, size);
+  if (size > 0) array.CopyBytesFrom(bytes, size);
   *out = new onnx::Value(std::move(array));
   API_END();
 }
@@ -406,10 +406,10 @@ int MXOnnxValueCopyFloats(OnnxValueHandle value, float* out, size_t count) {
       << "[onnx] room for " << count << " numbers of a tensor of shape " << v->shape();
   Need(static_cast<int64_t>(count), out, "numbers");
   if (v->dtype() == kFloat32) {
-    if (count > 0) v->array.SyncCopyToCPU(out, count * sizeof(float));
+    if (count > 0) v->array.CopyBytesTo(out, count * sizeof(float));
   } else if (count > 0) {
     std::vector<char> raw(count * DTypeSize(v->dtype()));
-    v->array.SyncCopyToCPU(raw.data(), raw.size());
+    v->array.CopyBytesTo(raw.data(), raw.size());
     ConvertElements(raw.data(), v->dtype(), out, kFloat32, static_cast<int64_t>(count));
   }
   API_END();

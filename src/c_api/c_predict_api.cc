@@ -198,7 +198,7 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, u
   MXNET_CHECK_KIND(input.shape().Size() == static_cast<int64_t>(size), Value)
       << "[predictor] got " << size << " elements for input " << key << " of shape " << input.shape();
   Need(size, data, "elements");
-  input.SyncCopyFromCPU(data, static_cast<size_t>(size) * DTypeSize(input.dtype()));
+  input.CopyBytesFrom(data, static_cast<size_t>(size) * DTypeSize(input.dtype()));
   API_END();
 }
 
@@ -220,7 +220,7 @@ int MXPredGetOutput(PredictorHandle handle, uint32_t index, float* data, uint32_
   MXNET_CHECK_KIND(o.shape().Size() == static_cast<int64_t>(size), Value)
       << "[predictor] room for " << size << " elements of output " << index << " of shape " << o.shape();
   Need(size, data, "elements");
-  o.SyncCopyToCPU(data, static_cast<size_t>(size) * DTypeSize(o.dtype()));
+  o.CopyBytesTo(data, static_cast<size_t>(size) * DTypeSize(o.dtype()));
   API_END();
 }
 
@@ -264,7 +264,7 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
     for (int64_t d : a.shape()) list->shapes.back().push_back(static_cast<uint32_t>(d));
     std::vector<char> raw(static_cast<size_t>(count) * DTypeSize(a.dtype()));
     if (count == 0) continue;
-    a.SyncCopyToCPU(raw.data(), raw.size());
+    a.CopyBytesTo(raw.data(), raw.size());
     ConvertElements(raw.data(), a.dtype(), list->values.back().data(), kFloat32, count);
   }
   *out_length = static_cast<uint32_t>(arrays.size());

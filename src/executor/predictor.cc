@@ -103,7 +103,7 @@ class MissingArrays {
 NDArray Zeros(const Shape& shape, const Context& ctx, int dtype) {
   NDArray a(shape, ctx, dtype);
   const std::vector<char> zeros(static_cast<size_t>(shape.Size()) * DTypeSize(dtype), 0);
-  if (!zeros.empty()) a.SyncCopyFromCPU(zeros.data(), zeros.size());
+  if (!zeros.empty()) a.CopyBytesFrom(zeros.data(), zeros.size());
   return a;
 }
 
@@ -143,7 +143,7 @@ class LoadedParameters {
       const auto range = there.equal_range(type.Bytes());
       for (auto it = range.first; it != range.second; ++it)
         if (it->second.shape() == type.shape && it->second.dtype() == type.dtype &&
-            std::memcmp(it->second.data().dptr, values, type.Bytes()) == 0)
+            std::memcmp(it->second.data().dptr<void>(), values, type.Bytes()) == 0)
           return it->second;
       return NDArray();
     });

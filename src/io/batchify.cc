@@ -20,7 +20,7 @@ struct Block {
 
 Block Values(const NDArray& array, int dtype) {
   Block block{array.shape(), dtype, std::vector<char>(static_cast<size_t>(array.shape().Size()) * DTypeSize(array.dtype()))};
-  if (!block.bytes.empty()) array.SyncCopyToCPU(block.bytes.data(), block.bytes.size());
+  if (!block.bytes.empty()) array.CopyBytesTo(block.bytes.data(), block.bytes.size());
   if (array.dtype() != dtype) {
     std::vector<char> converted(static_cast<size_t>(array.shape().Size()) * DTypeSize(dtype));
     ConvertElements(block.bytes.data(), array.dtype(), converted.data(), dtype, array.shape().Size());
@@ -52,7 +52,7 @@ NDArray Batch(const Shape& shape, size_t count, int dtype, bool shared, const st
   std::vector<int64_t> dims = {static_cast<int64_t>(count)};
   for (int i = 0; i < shape.ndim(); ++i) dims.push_back(shape[i]);
   NDArray batch(Shape(dims), shared ? Context::CPUShared() : Context::CPU(), dtype);
-  if (!bytes.empty()) batch.SyncCopyFromCPU(bytes.data(), bytes.size());
+  if (!bytes.empty()) batch.CopyBytesFrom(bytes.data(), bytes.size());
   return batch;
 }
 

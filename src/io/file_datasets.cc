@@ -19,7 +19,7 @@ namespace {
 
 NDArray ArrayOf(const void* bytes, int64_t count, int dtype) {
   NDArray array(Shape({count}), Context::CPU(), dtype);
-  array.SyncCopyFromCPU(bytes, static_cast<size_t>(count) * DTypeSize(dtype));
+  array.CopyBytesFrom(bytes, static_cast<size_t>(count) * DTypeSize(dtype));
   return array;
 }
 

@@ -62,7 +62,7 @@ uint32_t DrawSeed() {
   static const Op* draw = Op::Get("_random_randint");  // operator-name: it draws as programs do
   Imperative::Invoke(Imperative::GetAttrs(draw, 3, keys, values), {}, {&drawn}, &cpu);
   int32_t seed = 0;
-  drawn.SyncCopyToCPU(&seed, sizeof(seed));
+  drawn.CopyBytesTo(&seed, sizeof(seed));
   return static_cast<uint32_t>(seed);
 }
 
@@ -101,7 +101,7 @@ class Sampler : public DataIter {
       if (last_batch_ != kKeep || numbers.empty()) return false;
     }
     NDArray array(Shape({static_cast<int64_t>(numbers.size())}), Context::CPU(), kInt64);
-    array.SyncCopyFromCPU(numbers.data(), numbers.size() * sizeof(int64_t));
+    array.CopyBytesFrom(numbers.data(), numbers.size() * sizeof(int64_t));
     value_.arrays = {array};
     value_.pad = 0;
     return true;
@@ -192,7 +192,7 @@ class Loader : public DataIter {
     std::vector<int64_t> numbers(array.shape().Size());
     MXNET_CHECK_KIND(array.dtype() == kInt64 && !numbers.empty(), Value)
         << "[ThreadedDataLoader] the sampler's batches are " << DTypeName(array.dtype()) << "; accepted: numbers of dtype int64";
-    array.SyncCopyToCPU(numbers.data(), numbers.size() * sizeof(int64_t));
+    array.CopyBytesTo(numbers.data(), numbers.size() * sizeof(int64_t));
     for (int64_t number : numbers)
       MXNET_CHECK_KIND(number >= 0 && static_cast<uint64_t>(number) < dataset_->Size(), Index)
           << "[ThreadedDataLoader] the sampler gives item " << number << "; the dataset has " << dataset_->Size();

@@ -121,13 +121,13 @@ class MNISTIter : public DataIter {
     next_ += batch;
     value_.arrays = {NDArray(shape_, context_, dtype_), NDArray(Shape({param_.batch_size}), context_, kFloat32)};
     if (dtype_ == kFloat32) {
-      value_.arrays[0].SyncCopyFromCPU(data.data(), data.size() * sizeof(float));
+      value_.arrays[0].CopyBytesFrom(data.data(), data.size() * sizeof(float));
     } else {
       std::vector<char> converted(data.size() * DTypeSize(dtype_));
       ConvertElements(data.data(), kFloat32, converted.data(), dtype_, static_cast<int64_t>(data.size()));
-      value_.arrays[0].SyncCopyFromCPU(converted.data(), converted.size());
+      value_.arrays[0].CopyBytesFrom(converted.data(), converted.size());
     }
-    value_.arrays[1].SyncCopyFromCPU(label.data(), label.size() * sizeof(float));
+    value_.arrays[1].CopyBytesFrom(label.data(), label.size() * sizeof(float));
     return true;
   }
 

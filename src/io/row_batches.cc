@@ -61,7 +61,7 @@ void RowBatches::Put(const std::vector<char>& row, uint32_t place, Part* part) {
 void RowBatches::Give(Part* part, uint32_t batch_size, NDArray* array) {
   if (!part->sparse) {
     part->rows.resize(batch_size * part->row_bytes);
-    return array->SyncCopyFromCPU(part->rows.data(), part->rows.size());
+    return array->CopyBytesFrom(part->rows.data(), part->rows.size());
   }
   part->indptr.resize(batch_size + 1, part->indptr.back());  // rows at the end that no record fills
   SparseParts* const to = array->sparse();

@@ -37,11 +37,11 @@ class Batch {
     const NDArray& any = *in[static_cast<size_t>(root)];
     nccl::Call call = {kind, root, any.shape().Size(), any.dtype(), {}, {}};
     for (const NDArray* a : in) {
-      call.in.push_back(a ? a->data().dptr : nullptr);
+      call.in.push_back(a ? a->data().dptr<void>() : nullptr);
       if (a) work.reads.push_back(a->var());
     }
     for (const NDArray* a : out) {
-      call.out.push_back(a ? a->data().dptr : nullptr);
+      call.out.push_back(a ? a->data().dptr<void>() : nullptr);
       if (a) work.writes.push_back(a->var());
     }
     work.calls.push_back(std::move(call));

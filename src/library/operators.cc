@@ -224,7 +224,7 @@ struct CallResources {
 
   void* Block(size_t bytes, Context ctx) {
     blocks.emplace_back(Shape{static_cast<int64_t>(std::max<size_t>(bytes, 1))}, ctx, kUint8);
-    return blocks.back().data().dptr;
+    return blocks.back().data().dptr<void>();
   }
   static void* AllocCpu(void* self, size_t bytes) { return static_cast<CallResources*>(self)->TryBlock(bytes, Context::CPU()); }
   static void* AllocGpu(void* self, size_t bytes) {

@@ -33,9 +33,9 @@ NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
   }
   NDArray a(shape, Context::CPU(), dtype);
   if (r->file() && bytes > 0)
-    r->file()->Read(static_cast<size_t>(values - r->data()), a.data().dptr, bytes);
+    r->file()->Read(static_cast<size_t>(values - r->data()), a.data().dptr<void>(), bytes);
   else
-    a.SyncCopyFromCPU(values, bytes);
+    a.CopyBytesFrom(values, bytes);
   return a;
 }
 

@@ -96,7 +96,7 @@ Tensor* MakeExport(const NDArray& array, int64_t stream) {
   e->shape.assign(array.shape().begin(), array.shape().end());
   const Context ctx = array.ctx();
   DLTensor& t = e->tensor.dl_tensor;
-  t.data = array.data().dptr;
+  t.data = array.data().dptr<void>();
   t.device = {ctx.is_gpu() ? 2 : ctx.dev_type == DeviceType::kCPUPinned ? 3 : 1, ctx.is_gpu() ? ctx.dev_id : 0};
   t.ndim = array.shape().ndim();
   t.dtype = ToDLType(array.dtype());

@@ -296,12 +296,12 @@ TBlob NDArray::blob() const {
   return blob;
 }
 
-TBlob NDArray::data() const {
+DenseBlob NDArray::data() const {
   MXNET_CHECK_KIND(chunk_->stype == StorageType::kDense, Value)
       << "[NDArray] a " << StorageTypeName(chunk_->stype) << " array of shape " << shape_
       << " where values of a dense one are read; accepted: what tostype('default') gives";
   chunk_->Allocate();
-  return {static_cast<char*>(chunk_->handle.dptr) + byte_offset_, shape_, dtype_, chunk_->ctx};
+  return DenseBlob(TBlob{static_cast<char*>(chunk_->handle.dptr) + byte_offset_, shape_, dtype_, chunk_->ctx});
 }
 
 uint64_t NDArray::version() const { return Engine::Get()->Version(chunk_->var); }
@@ -314,7 +314,7 @@ void NDArray::WaitToWrite() const {
   if (chunk_) Engine::Get()->WaitForVar(chunk_->var, true);
 }
 
-void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
+void NDArray::CopyBytesFrom(const void* src, size_t bytes) {
   const TBlob dst = data();
   MXNET_CHECK_KIND(bytes == dst.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes into an array of shape " << shape_
                                                 << " and dtype " << DTypeName(dtype_) << "; it holds " << dst.Bytes();
@@ -328,7 +328,7 @@ void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
   WaitToRead();
 }
 
-void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
+void NDArray::CopyBytesTo(void* dst, size_t bytes) const {
   WaitToRead();
   const TBlob src = data();
   MXNET_CHECK_KIND(bytes == src.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes out of an array of shape " << shape_
@@ -367,6 +367,26 @@ NDArray NDArray::Copy(Context ctx) const {
 static void NeedDense(const NDArray& a, const char* op) {
   MXNET_CHECK_KIND(!a.is_sparse(), Value) << op << " a " << StorageTypeName(a.storage_type()) << " array of shape " << a.shape()
                                           << " has no views; accepted: dense arrays (tostype('default') makes one)";
+}
+
+void NDArray::ReshapeAndAlloc(const Shape& shape) {
+  NeedDense(*this, "[reshape]");
+  MXNET_CHECK_KIND(!is_none(), Value) << "[reshape] the array is empty (none)";
+  const size_t bytes = CheckedBytes(shape, dtype_);
+  if (chunk_->stored) chunk_->Allocate();
+  if (byte_offset_ + bytes > chunk_->bytes) {
+    MXNET_CHECK_KIND(byte_offset_ == 0 && !chunk_->external_deleter && chunk_->handle.shared_id < 0, Value)
+        << "[reshape] shape " << shape_ << " to " << shape << " needs " << bytes << " bytes where " << chunk_->bytes - byte_offset_
+        << " are; accepted: an array that has memory of its own and all of it";
+    std::lock_guard<ForkMutex> lock(*g_allocating);
+    if (!chunk_->delayed) {
+      StorageHandle more = Storage::Get()->Alloc(bytes, chunk_->ctx);
+      std::swap(chunk_->handle, more);
+      Storage::Get()->Free(more);
+    }
+    chunk_->bytes = bytes;
+  }
+  shape_ = shape;
 }
 
 NDArray NDArray::Slice(int64_t begin, int64_t end) const {

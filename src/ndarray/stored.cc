@@ -117,7 +117,7 @@ NDArray ConstantArray(const Shape& shape, int dtype, const void* bytes) {
   const size_t size = TensorType(shape, dtype).Bytes();
   if (size > 0 && size <= kSmallConstant) return StoredArray(shape, dtype, std::make_shared<CopiedContents>(bytes, size));
   NDArray array(shape, Context::CPU(), dtype);
-  if (size > 0) array.SyncCopyFromCPU(bytes, size);
+  if (size > 0) array.CopyBytesFrom(bytes, size);
   return array;
 }
 

@@ -33,7 +33,7 @@ std::vector<T> Converted(const NDArray& given, int dtype) {
   std::vector<T> values(static_cast<size_t>(count));
   if (count == 0) return values;
   std::vector<char> raw(BytesOf(array));
-  array.SyncCopyToCPU(raw.data(), raw.size());
+  array.CopyBytesTo(raw.data(), raw.size());
   ConvertElements(raw.data(), array.dtype(), values.data(), dtype, count);
   return values;
 }
@@ -66,7 +66,7 @@ constexpr size_t kLongName = 512;  // names of what long chains make of weights 
 NDArray Compact(const NDArray& array) {
   if (array.is_none() || array.is_sparse() || array.ctx() != Context::CPU() || array.type().Bytes() > kSmallConstant) return array;
   array.WaitToRead();
-  return ConstantArray(array.shape(), array.dtype(), array.data().dptr);
+  return ConstantArray(array.shape(), array.dtype(), array.data().dptr<void>());
 }
 
 }  // namespace

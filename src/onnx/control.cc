@@ -14,7 +14,7 @@ bool Truth(const Value& v, const Call& call) {
   if (v.kind != Value::kTensor || !v.known() || v.size() != 1) call.Refuse("a condition that is not one element");
   const NDArray a = OnCPU(v.array);
   char bytes[8] = {0};
-  a.SyncCopyToCPU(bytes, DTypeSize(a.dtype()));
+  a.CopyBytesTo(bytes, DTypeSize(a.dtype()));
   return std::any_of(bytes, bytes + 8, [](char b) { return b != 0; });
 }
 

@@ -38,7 +38,7 @@ class ConstantCall {
         o.array = a;
       } else if (!o.stored) {
         o.bytes = std::make_unique<char[]>(o.type.Bytes());
-        if (o.type.Bytes()) a.SyncCopyToCPU(o.bytes.get(), o.type.Bytes());
+        if (o.type.Bytes()) a.CopyBytesTo(o.bytes.get(), o.type.Bytes());
       }
       operands_.push_back(std::move(o));
     }
@@ -64,7 +64,7 @@ class ConstantCall {
     std::vector<TBlob> in, out;
     for (const Operand& o : operands_) {
       void* at = o.bytes.get();
-      if (!o.array.is_none()) at = o.array.data().dptr;
+      if (!o.array.is_none()) at = o.array.data().dptr<void>();
       if (o.stored) o.stored->Read(at = room(o.type.Bytes()));
       in.push_back(BlobOf(o.type, at));
     }
@@ -131,7 +131,7 @@ NDArray ResultNow(const ConstantCall& call, size_t result, const TensorType& typ
   NDArray array(type.shape, Context::CPU(), type.dtype);
   const std::unique_ptr<char[]> bytes(new char[type.Bytes()]);
   call.Compute(result, bytes.get());
-  array.SyncCopyFromCPU(bytes.get(), type.Bytes());
+  array.CopyBytesFrom(bytes.get(), type.Bytes());
   return array;
 }
 

@@ -145,7 +145,7 @@ bool GraphCalls::TakeElement(const GraphForm::Step& step) {
       number.array.ctx() != Context::CPU())
     return false;
   int64_t at;
-  number.array.SyncCopyToCPU(&at, sizeof at);
+  number.array.CopyBytesTo(&at, sizeof at);
   const auto size = static_cast<int64_t>(list.elements->size());
   if (at < 0) at += size;
   if (at < 0 || at >= size) return false;

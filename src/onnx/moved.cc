@@ -26,7 +26,7 @@ Numbers NumbersOf(const Value& v) {
   Numbers n;
   if (v.kind != Value::kTensor || v.array.is_none() || v.dtype() != kInt64 || v.ndim() > 1 || v.type.shape.Size() > kMostDims) return n;
   n.count = static_cast<int>(v.type.shape.Size());
-  std::copy_n(static_cast<const int64_t*>(v.array.data().dptr), n.count, n.at);
+  std::copy_n(v.array.data().dptr<const int64_t>(), n.count, n.at);
   return n;
 }
 
@@ -46,7 +46,7 @@ void PutBox(const NDArray& x, int64_t begin, const int64_t* strides, const Shape
   const size_t bytes = DTypeSize(x.dtype());
   int64_t to[kMostDims];
   RowMajorStrides(shape, to);
-  CopyStrided(static_cast<const char*>(x.data().dptr) + begin * static_cast<int64_t>(bytes), strides, made.data().dptr, to, shape.dims(),
+  CopyStrided(x.data().dptr<const char>() + begin * static_cast<int64_t>(bytes), strides, made.data().dptr<void>(), to, shape.dims(),
               shape.ndim(), bytes);
   *result = Value(std::move(made));
 }
@@ -137,7 +137,7 @@ bool Range(Span<const Value* const> operands, Value* result) {
   if (from.at[0] < -kMostOfRange || to.at[0] > kMostOfRange) return false;
   const int64_t count = (to.at[0] - from.at[0] - 1) / step.at[0] + 1;
   NDArray made(Shape{count}, Context::CPU(), kInt64);
-  auto* const numbers = static_cast<int64_t*>(made.data().dptr);
+  auto* const numbers = made.data().dptr<int64_t>();
   for (int64_t i = 0; i < count; ++i) numbers[i] = from.at[0] + i * step.at[0];
   *result = Value(std::move(made));
   return true;

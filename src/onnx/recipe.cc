@@ -274,7 +274,8 @@ bool Recipe::Fits(Span<const Value* const> inputs) const {
     if (seen.shape && shape != seen.was) return false;
     for (const int axis : seen.axes)
       if (shape[axis] != seen.was[axis]) return false;
-    if (!seen.contents.is_none() && std::memcmp(v.array.data().dptr, seen.contents.data().dptr, seen.contents.data().Bytes()) != 0)
+    if (!seen.contents.is_none() &&
+        std::memcmp(v.array.data().dptr<void>(), seen.contents.data().dptr<void>(), seen.contents.data().Bytes()) != 0)
       return false;
   }
   return true;

@@ -17,7 +17,7 @@ bool SameContents(const NDArray& a, const NDArray& b) {
   if (a.ctx() != Context::CPU() || b.ctx() != Context::CPU()) return false;
   a.WaitToRead();
   b.WaitToRead();
-  return std::memcmp(a.data().dptr, b.data().dptr, static_cast<size_t>(count) * DTypeSize(a.dtype())) == 0;
+  return std::memcmp(a.data().dptr<void>(), b.data().dptr<void>(), static_cast<size_t>(count) * DTypeSize(a.dtype())) == 0;
 }
 
 /* Does a converter see the same in both? Entries of a graph are seen by their types. */

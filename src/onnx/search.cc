@@ -188,7 +188,7 @@ class Search {
     Value kept = call_.Cast(SliceAxis(call_, last, 1, 0, scores.vocab), kFloat32);
     if (logarithms) kept = call_.Op("log_softmax", {kept}, {{"axis", "-1"}});
     std::vector<float> values(static_cast<size_t>(given * scores.vocab));
-    OnCPU(kept.array).SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+    OnCPU(kept.array).CopyBytesTo(values.data(), values.size() * sizeof(float));
     if (given == scores.rows) {
       scores.values = std::move(values);
       return scores;

@@ -124,7 +124,7 @@ SizeNodes::Values SizeNodes::Make() const {
   Values values;
   for (const Node& n : nodes_) {
     NDArray array(n.type.shape, Context::CPU(), n.type.dtype);
-    values.data.push_back(array.data().dptr);
+    values.data.push_back(array.data().dptr<void>());
     values.made.emplace_back(std::move(array));
   }
   return values;

@@ -29,7 +29,7 @@ std::string ContentsOf(const Value& v) {
   }
   const NDArray a = OnCPU(v.array);
   bytes.resize(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
-  if (!bytes.empty()) a.SyncCopyToCPU(&bytes[0], bytes.size());
+  if (!bytes.empty()) a.CopyBytesTo(&bytes[0], bytes.size());
   return bytes;
 }
 

@@ -266,7 +266,7 @@ std::vector<int64_t> Positions(const Constant& indices) {
   std::vector<int64_t> values(static_cast<size_t>(indices.shape.Size()));
   MXNET_CHECK_KIND(!indices.array.is_none() && indices.array.dtype() == kInt64, IO)
       << "[onnx] sparse tensor " << indices.name << ": indices of another type than INT64";
-  if (!values.empty()) indices.array.SyncCopyToCPU(values.data(), values.size() * 8);
+  if (!values.empty()) indices.array.CopyBytesTo(values.data(), values.size() * 8);
   return values;
 }
 
@@ -329,7 +329,7 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
   MXNET_CHECK_KIND(static_cast<int64_t>(at.size()) == (linear ? count : count * rank), IO)
       << "[onnx] sparse tensor " << values.name << " has " << count << " values and indices of shape " << indices.shape;
   std::vector<char> from(static_cast<size_t>(count) * width), to(dense, 0);
-  if (!from.empty()) values.array.SyncCopyToCPU(from.data(), from.size());
+  if (!from.empty()) values.array.CopyBytesTo(from.data(), from.size());
   for (int64_t i = 0; i < count; ++i) {
     int64_t place = linear ? at[static_cast<size_t>(i)] : 0;
     for (int64_t k = 0; k < rank && !linear; ++k) {
@@ -346,7 +346,7 @@ Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
   c.small = values.small;
   c.shape = shape;
   c.array = NDArray(shape, Context::CPU(), values.array.dtype());
-  if (dense > 0) c.array.SyncCopyFromCPU(to.data(), dense);
+  if (dense > 0) c.array.CopyBytesFrom(to.data(), dense);
   return c;
 }
 

@@ -107,7 +107,7 @@ void UserKernel::Launch(int dev_id, void* const* values, const LaunchShape& shap
         std::vector<void*> pointers(arrays.size());
         std::vector<void*> addresses(arrays.size());
         for (size_t i = 0; i < arrays.size(); ++i) {
-          if (!arrays[i].is_none()) addresses[i] = arrays[i].data().dptr;
+          if (!arrays[i].is_none()) addresses[i] = arrays[i].data().dptr<void>();
           pointers[i] = arrays[i].is_none() ? const_cast<uint64_t*>(&numbers[i]) : static_cast<void*>(&addresses[i]);
         }
         Hooks().launch(module->Function(mangled), name, shape, pointers.data(), run);

@@ -38,7 +38,7 @@ std::string Params() {
   auto filled = [](const Shape& shape) {
     NDArray a(shape, Context::CPU());
     const std::vector<float> values(static_cast<size_t>(shape.Size()), 0.25f);
-    a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+    a.CopyBytesFrom(values.data(), values.size() * sizeof(float));
     return a;
   };
   const std::string path = ::testing::TempDir() + "fuzz_predict_" + std::to_string(getpid());

@@ -43,13 +43,13 @@ void GraphPlaces::Settle(const RunContext& run) {
 void GraphPlaces::CopyIn(const PlanCall& call, const Plan::Bulk& phase, const RunContext& run) const {
   for (int s : phase.read_slots)
     if (slots_[s].place.dptr && !call.arrays[s].is_none())
-      CopyBytes(run, call.arrays[s].data().dptr, slots_[s].place.dptr, static_cast<int64_t>(slots_[s].bytes));
+      CopyBytes(run, call.arrays[s].data().dptr<void>(), slots_[s].place.dptr, static_cast<int64_t>(slots_[s].bytes));
 }
 
 void GraphPlaces::CopyOut(const PlanCall& call, const Plan::Bulk& phase, const RunContext& run) const {
   for (int s : phase.write_slots)
     if (slots_[s].place.dptr && !call.arrays[s].is_none())
-      CopyBytes(run, slots_[s].place.dptr, call.arrays[s].data().dptr, static_cast<int64_t>(slots_[s].bytes));
+      CopyBytes(run, slots_[s].place.dptr, call.arrays[s].data().dptr<void>(), static_cast<int64_t>(slots_[s].bytes));
 }
 
 }  // namespace mxnet

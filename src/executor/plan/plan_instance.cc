@@ -56,7 +56,7 @@ void PlanInstance::Bind(PlanCall* call, const RunContext& run, GraphPlaces* plac
     if (p.slot_asked[s] && s < p.num_inputs && BindStored(s, array)) continue;
     AllocateOn(array.chunk(), run);
     if (p.has_sparse && BindSparseSlot(s, array)) continue;
-    void* const lies = array.data().dptr;
+    void* const lies = array.data().dptr<void>();
     BindSlot(s, array, lies, places ? places->PlaceOf(s, lies) : lies);
   }
   if (sparse_.size() < p.sparse_types.size()) BindSparse();

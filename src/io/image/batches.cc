@@ -64,7 +64,7 @@ std::shared_ptr<Batch> NewBatch(const State& state) {
     for (int i = 0; i < array.shape.ndim(); ++i) shape.push_back(array.shape[i]);
     NDArray memory;
     memory.Init(Shape(shape), state.options.context, array.dtype);
-    batch->memory.push_back(static_cast<char*>(memory.data().dptr));
+    batch->memory.push_back(memory.data().dptr<char>());
     batch->data.arrays.push_back(std::move(memory));
   }
   batch->bad.assign(batch->rows, 0);  // after the arrays, whose error says how large a batch would be

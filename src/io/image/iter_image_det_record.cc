@@ -189,7 +189,7 @@ std::vector<float> MeanImage(const std::string& function, const Params& p) {
       << "[" << function << "] mean_img '" << p.normalize.mean_img << "'; accepted: an array of " << shape.str()
       << ", the data_shape, of float32";
   std::vector<float> mean(static_cast<size_t>(shape.Size()));
-  arrays[0].SyncCopyToCPU(mean.data(), mean.size() * sizeof(float));
+  arrays[0].CopyBytesTo(mean.data(), mean.size() * sizeof(float));
   return mean;
 }
 

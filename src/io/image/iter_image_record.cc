@@ -180,7 +180,7 @@ std::vector<float> MeanImage(const std::string& function, const Params& p) {
         << "[" << function << "] mean_img '" << path << "' holds "
         << (arrays.empty() ? "nothing" : arrays[0].shape().str() + " of " + DTypeName(arrays[0].dtype())) << "; accepted: an array of "
         << shape.str() << ", the data_shape, of float32";
-    arrays[0].SyncCopyToCPU(mean.data(), mean.size() * sizeof(float));
+    arrays[0].CopyBytesTo(mean.data(), mean.size() * sizeof(float));
     return mean;
   }
   const bool tell = p.normalize.verbose;
@@ -189,7 +189,7 @@ std::vector<float> MeanImage(const std::string& function, const Params& p) {
   planes.decode.layout = ImageDecodeParam::kChannelsFirst;
   mean = MeanOf(function, p, std::make_unique<ImageRows>(function, planes, kFloat32));
   NDArray array(shape, Context::CPU(), kFloat32);
-  array.SyncCopyFromCPU(mean.data(), mean.size() * sizeof(float));
+  array.CopyBytesFrom(mean.data(), mean.size() * sizeof(float));
   SaveNDArrays(path, {array}, {"mean_img"});
   if (tell) LogInfo("[" + function + "] the mean image is saved in " + path);
   return mean;

@@ -31,7 +31,7 @@ bool ReadNumbered(const Message& message, int64_t* number, std::string* identity
 /* Between the host and a device, neither of which is in use. */
 void CopyNow(const NDArray& from, const NDArray& to) {
   const size_t bytes = from.data().Bytes();
-  GpuInterface().copies->copy(to.data().dptr, to.ctx(), from.data().dptr, from.ctx(), bytes, nullptr);
+  GpuInterface().copies->copy(to.data().dptr<void>(), to.ctx(), from.data().dptr<void>(), from.ctx(), bytes, nullptr);
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void AllReduce::State::TakeTurn(const CallPointer& call, GpuSums::Turn turn, Lat
 void AllReduce::State::AddOnHosts(const CallPointer& call, Later* later) {
   call->original = call->array;
   call->array = NDArray(call->original.shape(), Context::CPU(), call->original.dtype());
-  call->data = static_cast<char*>(call->array.data().dptr);
+  call->data = call->array.data().dptr<char>();
   ++call->sending;  // until it is copied
   later->push_back([self = shared_from_this(), call] {
     Engine::Get()->PushAsync(

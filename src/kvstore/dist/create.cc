@@ -101,9 +101,9 @@ void DistTransport::AgreeOnGpus() {
   const std::string missing = GpuSums::Missing();
   int32_t able = gpus > 0 && missing.empty();
   NDArray all(Shape({1}), Context::CPU(), kInt32);
-  all.SyncCopyFromCPU(&able, sizeof able);
+  all.CopyBytesFrom(&able, sizeof able);
   job_->all_reduce()->Sum(-1 - store_, 0, all, INT_MAX);
-  all.SyncCopyToCPU(&able, sizeof able);
+  all.CopyBytesTo(&able, sizeof able);
   gpus_add_up_ = able == job_->workers();
   if (!gpus_add_up_ && gpus > 0 && !missing.empty() && job_->workers() > 1)
     LogWarning("[kvstore] sums of the workers' GPUs go through the memory of the hosts: " + missing);

@@ -46,7 +46,7 @@ std::string ReadIds(const void* data, size_t bytes, int64_t rows, std::vector<in
 
 std::shared_ptr<void> PooledMemory(size_t bytes) {
   auto array = std::make_shared<NDArray>(Shape({static_cast<int64_t>(bytes)}), Context::CPU(), kUint8);
-  void* data = array->data().dptr;
+  void* data = array->data().dptr<void>();
   return std::shared_ptr<void>(std::move(array), data);
 }
 

@@ -246,7 +246,7 @@ void Server::Init(int from, const Head& head, const Message& message) {
     const Shape shape = text.PartShape(head.count);
     if (!shape.known() || shape.Size() != head.count) return SendError(from, head, "a first value came whose shape is not its own");
     made->stored = rows ? FirstRows(head, text, data, message.bytes - begin) : NDArray(shape, Context::CPU(), head.dtype);
-    if (!rows && bytes) made->stored.SyncCopyFromCPU(data, bytes);
+    if (!rows && bytes) made->stored.CopyBytesFrom(data, bytes);
     part = made.get();
     parts_[name] = std::move(made);
     changed_ = changed_ || !part->sync;
@@ -475,7 +475,7 @@ void Server::SendValue(KeptPart* part, const Pull& pull) {
         [job = job_, failed, value, head, to, priority, bytes](RunContext) {
           if (failed()) return;
           auto owner = std::make_shared<NDArray>(value);
-          const void* data = owner->data().dptr;
+          const void* data = owner->data().dptr<void>();
           job->Tell(to, head, MakeMessage(head, data, bytes, std::move(owner)), priority);
         },
         Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), true, FnProperty::kNoSkip, priority, "kvstore_server_send");
@@ -485,7 +485,7 @@ void Server::SendValue(KeptPart* part, const Pull& pull) {
         [job = job_, failed, value, head, to, priority, bytes](RunContext, OnComplete done) {
           if (failed()) return done();
           auto owner = std::make_shared<NDArray>(value);
-          const void* data = owner->data().dptr;
+          const void* data = owner->data().dptr<void>();
           job->Tell(to, head, MakeMessage(head, data, bytes, std::move(owner)), priority, [done] { done(); });
         },
         Context::CPU(), {value.var()}, {}, FnProperty::kNoSkip, priority, "kvstore_server_send");
@@ -495,7 +495,7 @@ void Server::SendValue(KeptPart* part, const Pull& pull) {
       [job = job_, failed, value, head, to, priority, bytes](RunContext) {
         if (failed()) return;
         const std::shared_ptr<void> copy = PooledMemory(bytes);
-        std::memcpy(copy.get(), value.data().dptr, bytes);
+        std::memcpy(copy.get(), value.data().dptr<void>(), bytes);
         job->Tell(to, head, MakeMessage(head, copy.get(), bytes, copy), priority);
       },
       Context::CPU(), Span<Var* const>(reads, 1), Span<Var* const>(), bytes <= kCopiedBytes, FnProperty::kNoSkip, priority,

@@ -109,7 +109,7 @@ bool Server::WriteSnapshot(int64_t step, const KVStore::Controller& controller) 
   const std::string states = Control(-1, kGetStates, "", controller, &error);  // an error: there are none yet
   if (error.empty() && !states.empty()) {
     NDArray text(Shape({static_cast<int64_t>(states.size())}), Context::CPU(), kUint8);
-    text.SyncCopyFromCPU(states.data(), states.size());
+    text.CopyBytesFrom(states.data(), states.size());
     arrays.push_back(text);
     names.push_back(kStates);
   }
@@ -132,7 +132,7 @@ void Server::ReadSnapshot(const std::string& path) {
   for (size_t i = 0; i < names.size() && i < arrays.size(); ++i) {
     if (names[i] == kStates) {
       restored_states_.resize(static_cast<size_t>(arrays[i].shape().Size()));
-      arrays[i].SyncCopyToCPU(&restored_states_[0], restored_states_.size());
+      arrays[i].CopyBytesTo(&restored_states_[0], restored_states_.size());
       continue;
     }
     std::istringstream name(names[i]);

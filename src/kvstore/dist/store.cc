@@ -109,8 +109,7 @@ void DistStore::SendFirst(const KVKey& key, const NDArray& value, Remote* remote
     } else {
       const size_t size = DTypeSize(value.dtype());
       if (first)
-        bytes.append(static_cast<const char*>(host.data().dptr) + static_cast<size_t>(part.begin) * size,
-                     static_cast<size_t>(part.count) * size);
+        bytes.append(host.data().dptr<const char>() + static_cast<size_t>(part.begin) * size, static_cast<size_t>(part.count) * size);
       payload = TextMessage(head, std::move(bytes));
     }
     const auto done = [answers](std::exception_ptr error, const Message& reply) {
@@ -208,8 +207,8 @@ void DistStore::Start(const std::shared_ptr<Operation>& op) {
   op->left = static_cast<int>(parts.size());
   auto source = op->push && !op->foreseen ? std::make_shared<NDArray>(op->source) : nullptr;
   auto target = op->pull ? std::make_shared<NDArray>(op->target) : nullptr;
-  const char* from = op->push ? static_cast<const char*>(op->source.data().dptr) : nullptr;
-  char* into = target ? static_cast<char*>(target->data().dptr) : nullptr;
+  const char* from = op->push ? op->source.data().dptr<const char>() : nullptr;
+  char* into = target ? target->data().dptr<char>() : nullptr;
   Job* job = op->own->job();
   if (target && op->foreseen) {
     Job::Destination destination;

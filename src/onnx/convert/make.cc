@@ -11,7 +11,7 @@ namespace {
 template <typename T>
 double ReadAs(const NDArray& array) {
   T value;
-  array.SyncCopyToCPU(&value, sizeof(T));
+  array.CopyBytesTo(&value, sizeof(T));
   return static_cast<double>(value);
 }
 

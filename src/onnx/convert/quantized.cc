@@ -67,7 +67,7 @@ std::vector<uint8_t> BytesOf(const NDArray& a) {
   if (held)
     std::memcpy(bytes.data(), static_cast<const char*>(chunk->handle.dptr) + a.byte_offset(), bytes.size());
   else if (!bytes.empty())
-    a.SyncCopyToCPU(bytes.data(), bytes.size());
+    a.CopyBytesTo(bytes.data(), bytes.size());
   if (held) ReleaseStored(chunk);
   return bytes;
 }

@@ -124,7 +124,7 @@ void BitCast(Call& c) {
   if (dtype == x.dtype()) return c.Out(x);
   c.Known(0);
   std::vector<char> bytes(static_cast<size_t>(x.size()) * DTypeSize(dtype));
-  if (!bytes.empty()) x.array.SyncCopyToCPU(bytes.data(), bytes.size());
+  if (!bytes.empty()) x.array.CopyBytesTo(bytes.data(), bytes.size());
   c.Out(c.Tensor(x.shape(), dtype, bytes.data()));
 }
 

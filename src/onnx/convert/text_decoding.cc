@@ -46,7 +46,7 @@ void DynamicTimeWarping(Call& c) {
   const int64_t rows = given[given.ndim() - 2], columns = given[given.ndim() - 1];
   const NDArray& known = c.Known(0);
   if (known.dtype() != kFloat32) c.Refuse(std::string("costs are ") + DTypeName(known.dtype()) + "; accepted: float32");
-  const float* const costs = static_cast<const float*>(known.data().dptr);
+  const float* const costs = known.data().dptr<const float>();
   const auto at = [&](int64_t i, int64_t j) { return static_cast<size_t>(i * (columns + 1) + j); };
   std::vector<float> sum(at(rows, columns) + 1, std::numeric_limits<float>::infinity());
   enum Step : char { kBoth, kUp, kLeft };

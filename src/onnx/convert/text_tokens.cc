@@ -138,7 +138,7 @@ void MurmurHash3(Call& c) {
     const NDArray& known = c.Known(0);
     const size_t size = DTypeSize(known.dtype());
     if (size < 4) c.Refuse(std::string("the input is ") + DTypeName(known.dtype()) + "; accepted: strings, numbers of 32 and 64 bits");
-    const char* const bytes = static_cast<const char*>(known.data().dptr);
+    const char* const bytes = known.data().dptr<const char>();
     for (int64_t i = 0; i < x.size(); ++i) hashes.push_back(Murmur(bytes + static_cast<size_t>(i) * size, size, seed));
   }
   c.Out(c.Tensor(x.shape(), positive ? kUint32 : kInt32, hashes.data()));

@@ -123,7 +123,7 @@ void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::str
   MXNET_CHECK_KIND(out->shape() == target.shape && out->dtype() == kUint8, Value)
       << Named(attrs) << "out has shape " << out->shape() << " and dtype " << DTypeName(out->dtype()) << "; the image is " << target.shape
       << " of uint8";
-  out->SyncCopyFromCPU(target.copy.data(), target.copy.size());
+  out->CopyBytesFrom(target.copy.data(), target.copy.size());
 }
 
 std::vector<uint8_t> ReadFile(const Attrs& attrs, const std::string& name) {
@@ -147,7 +147,7 @@ void DecodeBuffer(const Attrs& attrs, const std::vector<NDArray*>& in, const std
   const auto& p = attrs.get<DecodeParam>();
   MXNET_CHECK_KIND(in[0]->dtype() == kUint8, Type) << Named(attrs) << "buf is " << DTypeName(in[0]->dtype()) << "; accepted is uint8";
   std::vector<uint8_t> file(static_cast<size_t>(in[0]->shape().Size()));
-  if (!file.empty()) in[0]->SyncCopyToCPU(file.data(), file.size());
+  if (!file.empty()) in[0]->CopyBytesTo(file.data(), file.size());
   Decode(attrs, file, "buf", p.flag, p.to_rgb, out[0]);
 }
 
@@ -188,7 +188,7 @@ void DecodePlanes(const Attrs& attrs, const std::vector<NDArray*>& in, const std
   MXNET_CHECK_KIND(in[0]->dtype() == kFloat32 && (mean.empty() || in[0]->shape() == shape), Value)
       << Named(attrs) << "mean is " << in[0]->shape() << " of " << DTypeName(in[0]->dtype()) << "; accepted are " << shape
       << " of float32, and an array without elements";
-  if (!mean.empty()) in[0]->SyncCopyToCPU(mean.data(), mean.size() * sizeof(float));
+  if (!mean.empty()) in[0]->CopyBytesTo(mean.data(), mean.size() * sizeof(float));
   const uint8_t* pixels = image.data().data<uint8_t>();
   size_t at = 0;
   for (int64_t c = 0; c < p.c; ++c)
@@ -200,7 +200,7 @@ void DecodePlanes(const Attrs& attrs, const std::vector<NDArray*>& in, const std
   MXNET_CHECK_KIND(one.shape() == shape && one.dtype() == kFloat32, Value)
       << Named(attrs) << "out has images of " << one.shape() << " and " << DTypeName(one.dtype()) << "; the result is " << shape
       << " of float32";
-  one.SyncCopyFromCPU(planes.data(), planes.size() * sizeof(float));
+  one.CopyBytesFrom(planes.data(), planes.size() * sizeof(float));
 }
 
 bool ImageShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {

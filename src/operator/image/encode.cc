@@ -39,7 +39,7 @@ bool Take(void* context, const uint8_t* bytes, size_t size) {
     MXNET_CHECK_KIND(file->out->shape() == shape && file->out->dtype() == kUint8, Value)
         << file->operator_name << "out has shape " << file->out->shape() << " and dtype " << DTypeName(file->out->dtype())
         << "; the file is " << size << " bytes of uint8";
-    file->out->SyncCopyFromCPU(bytes, size);
+    file->out->CopyBytesFrom(bytes, size);
     return true;
   } catch (const Error& e) {
     file->failed.reset(new Error(e));
@@ -58,7 +58,7 @@ void Encode(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vect
   MXNET_CHECK_KIND(right, Value) << Named(attrs) << "data has shape " << shape
                                  << "; accepted are (height, width, 1), (height, width, 3) and (height, width, 4), not empty";
   std::vector<uint8_t> pixels(static_cast<size_t>(shape.Size()));
-  image.SyncCopyToCPU(pixels.data(), pixels.size());
+  image.CopyBytesTo(pixels.data(), pixels.size());
   const Codec& codec = p.encoding == 0 ? JpegCodec() : OpenCVCodec();
   MXNET_CHECK_KIND(codec.encode != nullptr, Generic) << Named(attrs) << WhyNot(codec, "encode with another package");
   File file{Named(attrs), out[0], nullptr};

@@ -75,7 +75,7 @@ void AdvancedIndexing(const Attrs& attrs, const std::vector<NDArray*>& in, const
       << Shape(to) << " of " << DTypeName(data.dtype());
   if (out[0]->shape().Size() == 0) return;
   NDArray checked(mask ? Shape({to[0]}) : indices.shape(), data.ctx(), kInt64);
-  checked.SyncCopyFromCPU(positions.data(), positions.size() * sizeof(int64_t));
+  checked.CopyBytesFrom(positions.data(), positions.size() * sizeof(int64_t));
   RunOnArrays(MakeAttrs(Op::Get("take"), {{"mode", "clip"}}), {data.Detach().Reshape(whole), checked}, {OpReq::kWrite}, {*out[0]}, false);
 }
 
@@ -257,7 +257,7 @@ void ShareMemory(const Attrs& attrs, const std::vector<NDArray*>& in, const std:
   const bool shared =
       a.shape().Size() > 0 && b.shape().Size() > 0 && a.chunk() == b.chunk() && a.byte_offset() < end(b) && b.byte_offset() < end(a);
   if (out[0]->is_none()) out[0]->Init(Shape(std::vector<int64_t>()), a.ctx(), kBool);
-  out[0]->SyncCopyFromCPU(&shared, sizeof(shared));
+  out[0]->CopyBytesFrom(&shared, sizeof(shared));
 }
 
 [[maybe_unused]] const bool registered = [] {

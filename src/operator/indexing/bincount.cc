@@ -131,7 +131,7 @@ void Write(const Attrs& attrs, const Context& ctx, int dtype, const void* counts
       << " of " << DTypeName(dtype);
   std::vector<char> bytes(static_cast<size_t>(length) * DTypeSize(dtype));
   pointwise::StoreFn(dtype, compute)(counts, bytes.data(), length);
-  out->SyncCopyFromCPU(bytes.data(), bytes.size());
+  out->CopyBytesFrom(bytes.data(), bytes.size());
 }
 
 int CountType(int data) { return data == kInt32 ? kInt32 : kInt64; }  // which narrower ones could not hold

@@ -114,7 +114,7 @@ void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vec
   int64_t* places = fresh ? out[0]->data().data<int64_t>() : apart.data();
   WritePlaces(values.blob(), stretches, ndim, places);
   values.Release();
-  if (!fresh) out[0]->SyncCopyFromCPU(places, apart.size() * sizeof(int64_t));
+  if (!fresh) out[0]->CopyBytesFrom(places, apart.size() * sizeof(int64_t));
 }
 
 // ---- dynamic_reshape

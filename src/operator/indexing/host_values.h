@@ -26,7 +26,7 @@ class HostValues {
     if (!a.ctx().is_gpu() && hold == kHeld && Engine::Get()->TryAcquire(&var, 1, nullptr, 0)) held_ = var;
     if (!a.ctx().is_gpu() && (held_ || hold == kUnheld)) return;
     copy_.reset(new char[blob_.Bytes() + 1]);
-    a.SyncCopyToCPU(copy_.get(), blob_.Bytes());
+    a.CopyBytesTo(copy_.get(), blob_.Bytes());
     blob_.dptr = copy_.get();
     blob_.ctx = Context::CPU();
   }

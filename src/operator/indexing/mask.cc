@@ -137,7 +137,7 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
   Gather(from.at(), outer, parts, mask, piece, result.data());
   flags.Release();
-  out[0]->SyncCopyFromCPU(result.data(), result.size());
+  out[0]->CopyBytesFrom(result.data(), result.size());
 }
 
 void CheckGradient(const Attrs& attrs, const TBlob& g, const Shape& data, int axis, int64_t chosen) {

@@ -29,7 +29,7 @@ List ValuesOf(const Attrs& attrs, const NDArray& index) {
 
 NDArray IndexArray(const List& values, Context ctx) {
   NDArray index(Shape({static_cast<int64_t>(values.size())}), ctx, kInt64);
-  index.SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
+  index.CopyBytesFrom(values.data(), values.size() * sizeof(int64_t));
   return index;
 }
 

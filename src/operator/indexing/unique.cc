@@ -116,7 +116,7 @@ void Give(const Attrs& attrs, NDArray* out, const Shape& to, Context ctx, int dt
   MXNET_CHECK_KIND(out->shape() == to && out->dtype() == dtype, Value)
       << "[" << attrs.op->name << "] out has shape " << out->shape() << " and dtype " << DTypeName(out->dtype()) << "; the result is " << to
       << " of " << DTypeName(dtype);
-  out->SyncCopyFromCPU(values, static_cast<size_t>(to.Size()) * DTypeSize(dtype));
+  out->CopyBytesFrom(values, static_cast<size_t>(to.Size()) * DTypeSize(dtype));
 }
 
 void GiveRest(const Attrs& attrs, const Wanted& wanted, const Kinds& kinds, Context ctx, const std::vector<NDArray*>& out) {

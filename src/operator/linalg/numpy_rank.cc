@@ -284,7 +284,7 @@ template <typename T>
 void CopyNumbers(const Attrs& attrs, const NDArray& array, T* out) {
   const int64_t n = array.shape().Size();
   const HostScratch<char> bytes(n * static_cast<int64_t>(DTypeSize(array.dtype())));
-  array.SyncCopyToCPU(bytes.get(), static_cast<size_t>(n) * DTypeSize(array.dtype()));
+  array.CopyBytesTo(bytes.get(), static_cast<size_t>(n) * DTypeSize(array.dtype()));
   ConvertElements(bytes.get(), array.dtype(), out, DTypeOf<T>::value, n);
   MXNET_CHECK_KIND(std::all_of(out, out + n, [](T e) { return std::isfinite(e); }), Value)
       << "[" << attrs.op->name << "] A or B has NaN or infinity; accepted: finite numbers";
@@ -295,7 +295,7 @@ void Give(const Attrs& attrs, NDArray* out, const Shape& shape, Context ctx, int
   MXNET_CHECK_KIND(out->shape() == shape && out->dtype() == dtype, Value)
       << "[" << attrs.op->name << "] an output has shape " << out->shape() << " and dtype " << DTypeName(out->dtype()) << "; the result is "
       << shape << " of " << DTypeName(dtype);
-  out->SyncCopyFromCPU(data, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
+  out->CopyBytesFrom(data, static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
 }
 
 // x, n x columns, = v^T diag(w)^-1 u^T b without the singular values of at most rcond times the

@@ -24,7 +24,7 @@ inline Symbol Make(const std::string& op, const std::vector<Symbol>& inputs, Att
 
 inline NDArray Array(const Shape& shape, const std::vector<float>& values) {
   NDArray a(shape, Context::CPU());
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  a.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   return a;
 }
 
@@ -45,7 +45,7 @@ inline NDArray Random(const Shape& shape, int seed, float low = -1, float high =
 
 inline std::vector<float> Values(const NDArray& a) {
   std::vector<float> values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+  a.CopyBytesTo(values.data(), values.size() * sizeof(float));
   return values;
 }
 

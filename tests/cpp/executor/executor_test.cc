@@ -177,13 +177,13 @@ TEST(Plan, GradientsMatchFiniteDifferences) {
         double sides[2];
         for (int side = 0; side < 2; ++side) {
           x[k] = old + (side ? h : -h);
-          args[i].SyncCopyFromCPU(x.data(), x.size() * sizeof(float));
+          args[i].CopyBytesFrom(x.data(), x.size() * sizeof(float));
           e->Forward(false);
           sides[side] = 0;
           for (float v : Values(e->Outputs()[0])) sides[side] += v;
         }
         x[k] = old;
-        args[i].SyncCopyFromCPU(x.data(), x.size() * sizeof(float));
+        args[i].CopyBytesFrom(x.data(), x.size() * sizeof(float));
         const double estimate = (sides[1] - sides[0]) / (2 * h);
         EXPECT_NEAR(estimate, g[k], 2e-2 * (1 + std::fabs(estimate)));
       }
@@ -372,10 +372,10 @@ TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
     ExpectNear(outputs(b), forward_unfolded(), 1e-4);
     for (size_t i = 1; i < b.executor->args.size(); ++i) {  // new parameters
       const std::vector<float> fresh = Values(Random(b.executor->args[i].shape(), &random));
-      for (Bound* x : {&b, &unfolded}) x->executor->args[i].SyncCopyFromCPU(fresh.data(), fresh.size() * sizeof(float));
+      for (Bound* x : {&b, &unfolded}) x->executor->args[i].CopyBytesFrom(fresh.data(), fresh.size() * sizeof(float));
     }
     const std::vector<float> variance(6, 0.5f + 0.1f * static_cast<float>(round));
-    for (Bound* x : {&b, &unfolded}) x->executor->aux[1].SyncCopyFromCPU(variance.data(), 24);
+    for (Bound* x : {&b, &unfolded}) x->executor->aux[1].CopyBytesFrom(variance.data(), 24);
   }
 }
 
@@ -451,7 +451,7 @@ TEST(Executor, MonitorAndPartialForward) {
   EXPECT_EQ(seen, (std::vector<std::string>{"x:tanh:0.500", "t_input0:tanh:0.500", "t_output:tanh:0.462", "n_input0:negative:0.462",
                                             "n_output:negative:-0.46"}));
   e->SetMonitor(nullptr, false);
-  e->args[0].SyncCopyFromCPU(std::vector<float>(2, 0).data(), 8);
+  e->args[0].CopyBytesFrom(std::vector<float>(2, 0).data(), 8);
   EXPECT_EQ(e->PartialForward(false, 0), 1);
   EXPECT_EQ(e->PartialForward(false, 1), 0);
   EXPECT_EQ(Values(e->Outputs()[0])[0], -0.f);

@@ -129,7 +129,7 @@ TEST_P(CachedOpThreads, WeightsAreReplacedMeanwhile) {
   NDArray w(Shape({32, 64}), Context::CPU());
   auto set = [&w](float value) {
     const std::vector<float> values(32 * 64, value);
-    w.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+    w.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   };
   set(1);
   std::atomic<bool> stop{false};
@@ -140,7 +140,7 @@ TEST_P(CachedOpThreads, WeightsAreReplacedMeanwhile) {
   InThreads(kThreads, [&](int) {
     NDArray x(Shape({3, 64}), Context::CPU());
     const std::vector<float> ones(3 * 64, 1.f);
-    x.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+    x.CopyBytesFrom(ones.data(), ones.size() * sizeof(float));
     for (int i = 0; i < kCalls; ++i) {
       NDArray out;
       op->Invoke({&x, &w}, {&out});

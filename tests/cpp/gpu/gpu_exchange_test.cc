@@ -63,7 +63,7 @@ class DeviceExchange : public testing::Test {
   }
   /* Puts work on the array's own worker; it runs when `open` is set. */
   static void Push(const NDArray& array, std::function<void(float*)> work, bool write, std::atomic<bool>* open = nullptr) {
-    float* data = static_cast<float*>(array.data().dptr);
+    float* data = array.data().dptr<float>();
     std::vector<Var*> reads, writes;
     (write ? writes : reads).push_back(array.var());
     Engine::Get()->PushSync(
@@ -151,7 +151,7 @@ TEST_F(DeviceExchange, MemoryIsFreeWhenTheConsumersStreamHasPassed) {
       NDArray array(Shape{4}, Context::GPU(0), kFloat32);
       Push(
           array, [](float* data) { std::fill(data, data + 4, 7.0f); }, true);
-      place = array.data().dptr;
+      place = array.data().dptr<void>();
       DLManagedTensor* plain = versioned ? nullptr : ToDLPack(array, kLegacyStream);
       DLManagedTensorVersioned* tensor = versioned ? ToDLPackVersioned(array, kLegacyStream, 0) : nullptr;
       Other(0)->Put([&open, &seen, place] {
@@ -168,13 +168,13 @@ TEST_F(DeviceExchange, MemoryIsFreeWhenTheConsumersStreamHasPassed) {
     Push(
         next, [](float* data) { std::fill(data, data + 4, 8.0f); }, true);
     engine::WorkOf(next.var());  // it is on its stream
-    EXPECT_EQ(next.data().dptr, place) << "another block says nothing";
+    EXPECT_EQ(next.data().dptr<void>(), place) << "another block says nothing";
     EXPECT_GT(FakeStream::waits, waits);
     open = true;
     Other(0)->Wait(Other(0)->put());
     next.WaitToWrite();
     EXPECT_EQ(seen, 7);
-    EXPECT_EQ(static_cast<float*>(next.data().dptr)[1], 8);
+    EXPECT_EQ(next.data().dptr<float>()[1], 8);
   }
 }
 
@@ -187,7 +187,7 @@ TEST_F(DeviceExchange, WeReadWhatTheConsumersStreamWrites) {
     DLManagedTensor* tensor = ToDLPack(array, kLegacyStream);
     std::atomic<bool> open{false};
     float seen = 0;
-    float* const data = static_cast<float*>(array.data().dptr);
+    float* const data = array.data().dptr<float>();
     Other(0)->Put([&open, data] {
       while (!open) std::this_thread::yield();
       data[1] = 8;
@@ -346,9 +346,9 @@ TEST_F(DeviceExchange, MemoryForReadingOnlyIsCopied) {
   array.WaitToRead();
   Engine::Get()->WaitForAll();
   EXPECT_EQ(deleted_, 1);
-  static_cast<float*>(array.data().dptr)[0] = 50;
+  array.data().dptr<float>()[0] = 50;
   EXPECT_EQ(values[0], 1);
-  EXPECT_EQ(static_cast<float*>(array.data().dptr)[3], 4);
+  EXPECT_EQ(array.data().dptr<float>()[3], 4);
 }
 
 }  // namespace

@@ -347,7 +347,7 @@ class PlanGraphs : public DeviceGraphsTest {
   }
   static void Fill(const NDArray& a, float value) {
     a.WaitToWrite();
-    for (int64_t i = 0; i < a.shape().Size(); ++i) static_cast<float*>(a.data().dptr)[i] = value + static_cast<float>(i % 3);
+    for (int64_t i = 0; i < a.shape().Size(); ++i) a.data().dptr<float>()[i] = value + static_cast<float>(i % 3);
   }
   /* An instance of the plan with arrays in all its places: inputs as given, the others zero. */
   struct Call {
@@ -371,7 +371,7 @@ class PlanGraphs : public DeviceGraphsTest {
   }
   static std::vector<float> Values(const NDArray& a) {
     a.WaitToRead();
-    const float* p = static_cast<const float*>(a.data().dptr);
+    const float* p = a.data().dptr<const float>();
     return {p, p + a.shape().Size()};
   }
   std::unique_ptr<EmulatedDevice> device_;

@@ -58,7 +58,7 @@ class GpuTrees : public testing::Test {
   }
   static Values Read(const NDArray& a) {
     Values v(static_cast<size_t>(a.shape().Size()));
-    a.SyncCopyToCPU(v.data(), v.size() * 4);
+    a.CopyBytesTo(v.data(), v.size() * 4);
     return v;
   }
   static std::map<Pair, int> Copies() {
@@ -75,7 +75,7 @@ class GpuTrees : public testing::Test {
       values.emplace_back(Shape{6}, Context::GPU(d), kFloat32);
       outs.emplace_back(Shape{6}, Context::GPU(d), kFloat32);
       const Values v(6, static_cast<float>(1 << d));
-      values.back().SyncCopyFromCPU(v.data(), 24);
+      values.back().CopyBytesFrom(v.data(), 24);
     }
     for (int d = 0; d < 4; ++d) in.push_back(&values[d]), out.push_back(&outs[d]);
     kv->Init({7}, {&values[0]});

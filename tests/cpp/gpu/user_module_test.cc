@@ -65,7 +65,7 @@ class UserModule : public testing::Test {
 
   static NDArray Filled(float value, int dev = 1) {
     NDArray a({4}, Context::GPU(dev), kFloat32);
-    for (int i = 0; i < 4; ++i) static_cast<float*>(a.data().dptr)[i] = value;
+    for (int i = 0; i < 4; ++i) a.data().dptr<float>()[i] = value;
     return a;
   }
   static std::vector<rtc::UserArgument> Axpy() {
@@ -109,7 +109,7 @@ TEST_F(UserModule, LaunchesInOrderAndKeepsItsModule) {
     n = 0;
   }
   y.WaitToRead();
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(static_cast<float*>(y.data().dptr)[i], 1 + 11 * 6);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(y.data().dptr<float>()[i], 1 + 11 * 6);
   EXPECT_EQ(g_launches, launches + 11);
   EXPECT_EQ(g_loads, loads + 1);
   Engine::Get()->WaitForAll();
@@ -125,7 +125,7 @@ TEST_F(UserModule, OneArrayForReadingAndWriting) {
   void* values[] = {&y, &y, &a, &n};
   kernel.Launch(1, values, Shape());
   y.WaitToRead();
-  EXPECT_EQ(static_cast<float*>(y.data().dptr)[3], 2);
+  EXPECT_EQ(y.data().dptr<float>()[3], 2);
 }
 
 TEST_F(UserModule, WhatIsRefused) {
@@ -160,7 +160,7 @@ TEST_F(UserModule, WhatIsRefused) {
   const ScopedPart<rtc::ModuleHooks> no_hooks(GpuInterface().user_modules, nullptr);
   EXPECT_NE(Refusal([&] { make("text"); }, Error::Kind::kGeneric).find("without GPU support"), std::string::npos);
   Engine::Get()->WaitForAll();
-  EXPECT_EQ(static_cast<float*>(y.data().dptr)[0], 1) << "something was launched";
+  EXPECT_EQ(y.data().dptr<float>()[0], 1) << "something was launched";
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ std::vector<NDArray> Inputs(const Call& call) {
   for (int t : call.dtypes) {
     inputs.emplace_back(Shape({3}), Context::CPU(), t);
     const std::vector<char> zeros(3 * DTypeSize(t), 0);
-    inputs.back().SyncCopyFromCPU(zeros.data(), zeros.size());
+    inputs.back().CopyBytesFrom(zeros.data(), zeros.size());
   }
   return inputs;
 }

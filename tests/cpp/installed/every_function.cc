@@ -21,6 +21,7 @@
 
 using namespace mxnet;
 
+#undef CHECK  // of mxnet/names_1x.h
 #define CHECK(x) \
   if (!(x)) std::printf("%s:%d: %s\n", __FILE__, __LINE__, #x), std::exit(1)
 
@@ -40,13 +41,13 @@ std::string MessageOf(const Fn& call) {
 
 NDArray Filled(const Shape& shape, std::vector<float> values) {
   NDArray array(shape, kCPU);
-  array.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  array.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   return array;
 }
 
 std::vector<float> Values(const NDArray& array) {
   std::vector<float> values(static_cast<size_t>(array.shape().Size()));
-  array.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+  array.CopyBytesTo(values.data(), values.size() * sizeof(float));
   return values;
 }
 
@@ -100,7 +101,7 @@ void Arrays() {
   NDArray b(Shape({2, 2}), kCPU, kFloat64);
   CopyFromTo(a, b);
   double wide[4];
-  b.SyncCopyToCPU(wide, sizeof(wide));
+  b.CopyBytesTo(wide, sizeof(wide));
   CHECK(wide[3] == 4);
   const Floats source{1, 2, 3, 4};
   ConvertElements(source.data(), kFloat32, wide, kFloat64, 4);
@@ -111,10 +112,19 @@ void Arrays() {
   CHECK(NDArray::InferReshape(Shape({2, 3, 4}), {0, -1}, false) == Shape({2, 12}));
   CHECK(Values(a.Detach()) == Values(a.Copy(kCPU)));
   const uint64_t before = a.version();
-  a.SyncCopyFromCPU(source.data(), sizeof(float) * 4);
+  a.CopyBytesFrom(source.data(), sizeof(float) * 4);
   a.WaitToRead();
   a.WaitToWrite();
-  CHECK(a.version() != before && static_cast<float*>(a.data().dptr)[1] == 2);
+  CHECK(a.version() != before && a.data().dptr<float>()[1] == 2);
+
+  NDArray grown(kCPU, kFloat32);
+  grown.ReshapeAndAlloc(Shape({2, 2}));
+  CopyFromTo(a, &grown);
+  grown /= 2;
+  grown += a;
+  const TShape half(source.begin() + 1, source.begin() + 2);
+  grown.ReshapeAndAlloc(half);
+  CHECK(Values(grown) == Floats({1.5f, 3}) && grown.ctx().dev_mask() == cpu::kDevMask);
 
   NDArray none;
   none.Init(Shape({3}), kCPU, kInt32);
@@ -142,7 +152,7 @@ void Arrays() {
   Engine::Get()->WaitForAll();
   CHECK(deleted);
   NDArray shared(Shape({2}), Context::CPUShared());
-  shared.SyncCopyFromCPU(source.data(), 2 * sizeof(float));
+  shared.CopyBytesFrom(source.data(), 2 * sizeof(float));
   const StorageHandle& handle = shared.chunk()->handle;
   CHECK(Storage::Get()->Share(handle));
   CHECK(Values(NDArray::FromShared(handle.shared_pid, handle.shared_id, Shape({2}), kFloat32)) == Floats({1, 2}));
@@ -171,8 +181,8 @@ void SparseArrays() {
   CHECK(a.blob().sparse == a.sparse());
   NDArray ends(Shape({3}), kCPU, kInt64), columns(Shape({2}), kCPU, kInt64);
   const int64_t numbers[] = {0, 1, 2};
-  ends.SyncCopyFromCPU(numbers, sizeof numbers);
-  columns.SyncCopyFromCPU(numbers, 2 * sizeof numbers[0]);
+  ends.CopyBytesFrom(numbers, sizeof numbers);
+  columns.CopyBytesFrom(numbers, 2 * sizeof numbers[0]);
   SetPart(a, -1, Filled(Shape({2}), {5, 6}));
   SetPart(a, SparseParts::kIndptr, ends);
   SetPart(a, SparseParts::kColumns, columns);

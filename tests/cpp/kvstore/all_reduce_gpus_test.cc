@@ -115,7 +115,7 @@ class AllReduceGpus : public testing::Test {
 
 NDArray On(Context where, const Values& values) {
   NDArray a({static_cast<int64_t>(values.size())}, where, kFloat32);
-  a.SyncCopyFromCPU(values.data(), values.size() * 4);
+  a.CopyBytesFrom(values.data(), values.size() * 4);
   return a;
 }
 
@@ -125,12 +125,12 @@ void Sum(const Workers& workers, int worker, const KVKey& key, const NDArray& ar
 
 Values Read(const NDArray& a) {
   Values v(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(v.data(), v.size() * 4);
+  a.CopyBytesTo(v.data(), v.size() * 4);
   return v;
 }
 /* A new value that the GPU is late with. */
 void WriteLate(const NDArray& array, float value) {
-  float* data = static_cast<float*>(array.data().dptr);
+  float* data = array.data().dptr<float>();
   const int64_t count = array.shape().Size();
   Engine::Get()->PushSync(
       [=](RunContext run) {
@@ -169,12 +169,12 @@ TEST_F(AllReduceGpus, TypesThatTheLibraryLacksGoThroughTheHosts) {
   for (int i = 0; i < 2; ++i) {
     arrays.emplace_back(Shape({3}), Context::GPU(0), kInt16);
     const int16_t values[3] = {1, static_cast<int16_t>(i), 300};
-    arrays.back().SyncCopyFromCPU(values, sizeof values);
+    arrays.back().CopyBytesFrom(values, sizeof values);
     Sum(workers, i, "key", arrays.back());
   }
   for (const NDArray& array : arrays) {
     int16_t values[3];
-    array.SyncCopyToCPU(values, sizeof values);
+    array.CopyBytesTo(values, sizeof values);
     EXPECT_EQ(std::vector<int16_t>(values, values + 3), (std::vector<int16_t>{2, 1, 600}));
   }
   EXPECT_EQ(g_made, 0);

@@ -27,13 +27,13 @@ NDArray Random(int64_t count, int dtype, unsigned seed) {
   NDArray array(Shape{count}, Context::CPU(), dtype);
   std::vector<char> bytes(static_cast<size_t>(count) * DTypeSize(dtype));
   ConvertElements(values.data(), kFloat32, bytes.data(), dtype, count);
-  array.SyncCopyFromCPU(bytes.data(), bytes.size());
+  array.CopyBytesFrom(bytes.data(), bytes.size());
   return array;
 }
 
 std::vector<char> Bytes(const NDArray& array) {
   std::vector<char> bytes(static_cast<size_t>(array.shape().Size()) * DTypeSize(array.dtype()));
-  array.SyncCopyToCPU(bytes.data(), bytes.size());
+  array.CopyBytesTo(bytes.data(), bytes.size());
   return bytes;
 }
 
@@ -118,7 +118,7 @@ TEST(AllReduce, ManyKeysAtOnce) {
     for (int time = 0; time < kTimes; ++time) {
       NDArray sum(parts[0].shape(), Context::CPU());
       const std::vector<char> bytes = Expected(parts);
-      sum.SyncCopyFromCPU(bytes.data(), bytes.size());
+      sum.CopyBytesFrom(bytes.data(), bytes.size());
       parts.assign(kWorkers, sum);
     }
     expected.push_back(Bytes(parts[0]));

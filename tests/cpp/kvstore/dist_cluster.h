@@ -24,7 +24,7 @@ using WorkerFn = std::function<void(int worker, KVStore* kv)>;
 
 inline NDArray Filled(const Values& values) {
   NDArray a({static_cast<int64_t>(values.size())}, Context::CPU(), kFloat32);
-  if (!values.empty()) a.SyncCopyFromCPU(values.data(), values.size() * 4);
+  if (!values.empty()) a.CopyBytesFrom(values.data(), values.size() * 4);
   return a;
 }
 
@@ -32,7 +32,7 @@ inline NDArray Full(int64_t size, float value) { return Filled(Values(static_cas
 
 inline Values Read(const NDArray& a) {
   Values values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * 4);
+  a.CopyBytesTo(values.data(), values.size() * 4);
   return values;
 }
 

@@ -39,7 +39,7 @@ NDArray Same(const Shape& shape, const Ids& ids, float value) {
 
 NDArray Numbers(const Ids& ids) {
   NDArray a({static_cast<int64_t>(ids.size())}, Context::CPU(), kInt64);
-  if (!ids.empty()) a.SyncCopyFromCPU(ids.data(), ids.size() * 8);
+  if (!ids.empty()) a.CopyBytesFrom(ids.data(), ids.size() * 8);
   return a;
 }
 

@@ -202,7 +202,7 @@ TEST(DistStore, TheSourceOfAPushIsHeldTillItHasLeft) {
       kv->Init({"w"}, {&value});
       for (int i = 0; i < 4; ++i) {
         const Values numbers(kElements, static_cast<float>(i + 1));
-        value.SyncCopyFromCPU(numbers.data(), numbers.size() * 4);  // behind the push before
+        value.CopyBytesFrom(numbers.data(), numbers.size() * 4);  // behind the push before
         got[i] = Full(kElements, 0);
         kv->Push({"w"}, {&value}, i % 2);
         kv->Pull({"w"}, {&got[i]});

@@ -23,7 +23,7 @@ namespace {
 
 NDArray Filled(const std::vector<float>& values, int dtype = kFloat32) {
   NDArray a({static_cast<int64_t>(values.size())}, Context::CPU(), kFloat32);
-  a.SyncCopyFromCPU(values.data(), values.size() * 4);
+  a.CopyBytesFrom(values.data(), values.size() * 4);
   if (dtype == kFloat32) return a;
   NDArray b(a.shape(), Context::CPU(), dtype);
   CopyFromTo(a, b);
@@ -34,7 +34,7 @@ std::vector<float> Read(const NDArray& a) {
   NDArray f(a.shape(), Context::CPU(), kFloat32);
   CopyFromTo(a, f);
   std::vector<float> values(static_cast<size_t>(a.shape().Size()));
-  f.SyncCopyToCPU(values.data(), values.size() * 4);
+  f.CopyBytesTo(values.data(), values.size() * 4);
   return values;
 }
 
@@ -65,7 +65,7 @@ TEST_P(Stores, SumsReplaceWhatIsStored) {
   kv->Pull({3}, {&out});
   EXPECT_EQ(Read(out), Values({7, 10}));
   kv->Push({3}, {&two});
-  two.SyncCopyFromCPU(Values({0, 0}).data(), 8);  // the store has its own copy
+  two.CopyBytesFrom(Values({0, 0}).data(), 8);  // the store has its own copy
   kv->Pull({3}, {&out});
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
@@ -88,7 +88,7 @@ TEST_P(Stores, UpdaterGetsTheSumAndChangesWhatIsStored) {
     const Values p = Read(pushed);
     Values s = Read(*stored);
     for (size_t i = 0; i < s.size(); ++i) s[i] -= 0.5f * p[i];
-    stored->SyncCopyFromCPU(s.data(), s.size() * 4);
+    stored->CopyBytesFrom(s.data(), s.size() * 4);
   });
   kv->PushPull({"w", "w"}, {&g, &g}, {"w", "w"}, {&x, &y});
   EXPECT_EQ(Read(x), Values({-9, -18}));

@@ -87,12 +87,12 @@ class NcclStore : public testing::Test {
 
   static NDArray On(int device, const Values& values) {
     NDArray a({static_cast<int64_t>(values.size())}, Context::GPU(device), kFloat32);
-    a.SyncCopyFromCPU(values.data(), values.size() * 4);
+    a.CopyBytesFrom(values.data(), values.size() * 4);
     return a;
   }
   static Values Read(const NDArray& a) {
     Values v(static_cast<size_t>(a.shape().Size()));
-    a.SyncCopyToCPU(v.data(), v.size() * 4);
+    a.CopyBytesTo(v.data(), v.size() * 4);
     return v;
   }
   /* "reduce 0,1,2 to 1; ..." with a bar between operations of the engine. */

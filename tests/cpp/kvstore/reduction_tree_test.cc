@@ -187,7 +187,7 @@ class TreeStores : public ::testing::Test {
     NDArray f(a.shape(), Context::CPU(), kFloat32);
     CopyFromTo(a, f);
     std::vector<float> values(static_cast<size_t>(a.shape().Size()));
-    f.SyncCopyToCPU(values.data(), values.size() * 4);
+    f.CopyBytesTo(values.data(), values.size() * 4);
     return values;
   }
   /* push + pull on so many contexts; every output must be the same. */
@@ -271,7 +271,7 @@ TEST_F(TreeStores, RowSparseValuesAreAddedUp) {
   }
   NDArray one({2}, Context::CPU(0)), two({2}, Context::CPU(1)), dense({4, 2}, Context::CPU(1)), rows = NDArray::Make(type, Context::CPU(0));
   const float numbers[2] = {1, 2};
-  one.SyncCopyFromCPU(numbers, 8), two.SyncCopyFromCPU(numbers, 8);
+  one.CopyBytesFrom(numbers, 8), two.CopyBytesFrom(numbers, 8);
   kv->Init({"rows", "w"}, {&values[0], &one});
   kv->PushPull({"rows", "rows", "w", "w"}, {&values[0], &values[1], &one, &two}, {"rows", "rows", "w"}, {&dense, &rows, &one});
   EXPECT_EQ(Read(dense), (std::vector<float>{3, 3, 0, 0, 3, 3, 0, 0}));

@@ -24,14 +24,14 @@ namespace {
 template <typename T>
 NDArray Array(const Shape& shape, const std::vector<T>& values, int dtype) {
   NDArray a(shape, Context::CPU(), dtype);
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(T));
+  a.CopyBytesFrom(values.data(), values.size() * sizeof(T));
   return a;
 }
 
 template <typename T>
 std::vector<T> Values(const NDArray& a) {
   std::vector<T> values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * sizeof(T));
+  a.CopyBytesTo(values.data(), values.size() * sizeof(T));
   return values;
 }
 
@@ -54,7 +54,7 @@ Error::Kind KindOf(Fn fn) {
 
 std::string Bytes(const NDArray& a) {
   std::string s(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()), '\0');
-  a.SyncCopyToCPU(&s[0], s.size());
+  a.CopyBytesTo(&s[0], s.size());
   return s;
 }
 
@@ -69,7 +69,7 @@ TEST(NDArrayView, SharesMemoryAndVariable) {
   EXPECT_EQ(rows.byte_offset(), 12u);
   const uint64_t version = a.version();
   const std::vector<float> nines = {9, 9, 9};
-  row.SyncCopyFromCPU(nines.data(), 12);
+  row.CopyBytesFrom(nines.data(), 12);
   EXPECT_GT(a.version(), version);
   EXPECT_EQ(Values<float>(a), (std::vector<float>{0, 1, 2, 3, 4, 5, 9, 9, 9, 9, 10, 11}));
   EXPECT_EQ(Values<float>(rows), (std::vector<float>{3, 4, 5, 9, 9, 9}));
@@ -100,8 +100,8 @@ TEST(NDArrayView, RefusesWhatIsOutOfRange) {
   EXPECT_EQ(KindOf([] { NDArray(Shape{int64_t{1} << 40, int64_t{1} << 40}, Context::CPU()); }), Error::Kind::kValue);
   EXPECT_EQ(KindOf([] { NDArray(Shape{2}, Context::CPU(), 99); }), Error::Kind::kType);
   char byte = 0;
-  EXPECT_EQ(KindOf([&] { a.SyncCopyFromCPU(&byte, 1); }), Error::Kind::kValue);
-  EXPECT_EQ(KindOf([&] { a.SyncCopyToCPU(&byte, 1); }), Error::Kind::kValue);
+  EXPECT_EQ(KindOf([&] { a.CopyBytesFrom(&byte, 1); }), Error::Kind::kValue);
+  EXPECT_EQ(KindOf([&] { a.CopyBytesTo(&byte, 1); }), Error::Kind::kValue);
   EXPECT_EQ(KindOf([&] { CopyFromTo(a, a.Slice(0, 2)); }), Error::Kind::kValue);
 }
 
@@ -138,6 +138,38 @@ TEST(NDArrayView, ReshapeCodes) {
 
 // Every pair of dtypes on numbers that all of them hold; then the edges of the half formats and of
 // integers.
+TEST(NDArrayReshapeAndAlloc, GrowsAndShrinksInPlace) {
+  NDArray a(Shape({1}), Context::CPU(), kInt32);
+  Var* const var = a.var();
+  const NDArray view = a;
+  a.ReshapeAndAlloc(Shape({1000, 50}));
+  std::vector<int32_t> values(50000, 7);
+  a.SyncCopyFromCPU(values.data(), values.size());
+  EXPECT_EQ(a.var(), var);
+  EXPECT_EQ(view.data().dptr<int32_t>()[0], 7) << "views share the new memory";
+  const void* const lies = a.data().dptr<void>();
+  a.ReshapeAndAlloc(Shape({2}));
+  EXPECT_EQ(a.data().dptr<void>(), lies) << "less needs no other memory";
+  a.ReshapeAndAlloc(Shape({4, 0}));
+  EXPECT_EQ(a.shape(), Shape({4, 0}));
+  NDArray later(Shape({3}), Context::CPU(), kFloat32, true);
+  later.ReshapeAndAlloc(Shape({70}));
+  EXPECT_TRUE(later.delayed());
+  EXPECT_EQ(later.chunk()->bytes, 280u);
+}
+
+TEST(NDArrayReshapeAndAlloc, RefusesWhatHasNoMemoryOfItsOwn) {
+  NDArray a(Shape({4}), Context::CPU());
+  EXPECT_THROW(a.Slice(1, 2).ReshapeAndAlloc(Shape({4})), Error);
+  a.Slice(1, 2).ReshapeAndAlloc(Shape({3}));
+  float values[2] = {1, 2};
+  NDArray borrowed(TBlob{values, Shape({2}), kFloat32, Context::CPU()}, nullptr);
+  EXPECT_THROW(borrowed.ReshapeAndAlloc(Shape({3})), Error);
+  NDArray sparse = NDArray::Make(TensorType(Shape({2, 2}), kFloat32, StorageType::kCSR), Context::CPU());
+  EXPECT_THROW(sparse.ReshapeAndAlloc(Shape({3})), Error);
+  EXPECT_THROW(NDArray().ReshapeAndAlloc(Shape({3})), Error);
+}
+
 TEST(NDArrayConvert, EveryPairOfDTypes) {
   const std::vector<double> numbers = {0, 1, 2, 3, 5, 8, 64, 100, 127};
   const int64_t n = static_cast<int64_t>(numbers.size());
@@ -239,7 +271,7 @@ std::vector<NDArray> EveryDType() {
     NDArray a(Shape{2, 3}, Context::CPU(), d);
     std::string bytes(6 * DTypeSize(d), '\0');
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(d == kBool ? i % 2 : i * 7 + d);
-    a.SyncCopyFromCPU(bytes.data(), bytes.size());
+    a.CopyBytesFrom(bytes.data(), bytes.size());
     arrays.push_back(a);
   }
   arrays.push_back(Array(Shape(0), std::vector<float>{3.5f}, kFloat32));
@@ -408,11 +440,11 @@ TEST(DLPack, TheDeleterRunsOnceWhenTheLastViewIsGone) {
       NDArray view;
       {
         NDArray a = FromDLPack(&foreign.tensor, transient);
-        EXPECT_EQ(a.data().dptr, foreign.data.data());
+        EXPECT_EQ(a.data().dptr<void>(), foreign.data.data());
         view = a.Slice(1, 2);
       }
       const std::vector<float> sevens = {7, 7, 7};
-      view.SyncCopyFromCPU(sevens.data(), 12);
+      view.CopyBytesFrom(sevens.data(), 12);
       EXPECT_EQ(foreign.deleted, 0);
     }
     Engine::Get()->WaitForAll();
@@ -443,7 +475,7 @@ TEST(DLPack, ExportsKeepTheMemoryAliveAndReturn) {
     {
       NDArray a(Shape{4, 2}, Context::CPU(), dtype);
       std::string bytes(8 * DTypeSize(dtype), '\1');
-      a.SyncCopyFromCPU(bytes.data(), bytes.size());
+      a.CopyBytesFrom(bytes.data(), bytes.size());
       out = ToDLPack(a.Slice(1, 3));
     }
     EXPECT_EQ(out->dl_tensor.ndim, 2);

@@ -352,18 +352,18 @@ TEST_F(PinnedRings, ArraysOfAllContexts) {
     for (Context ctx : contexts) {
       arrays.emplace_back(Shape{static_cast<int64_t>(size)}, ctx, kUint8);
       want.push_back(Bytes(size, seed * 100 + static_cast<unsigned>(arrays.size())));
-      arrays.back().SyncCopyFromCPU(want.back().data(), size);
+      arrays.back().CopyBytesFrom(want.back().data(), size);
     }
     for (int op = 0; op < 60; ++op) {
       const size_t from = random() % contexts.size(), to = random() % contexts.size();
       if (op % 12 == 5) {
         std::vector<char> values = Bytes(size, static_cast<unsigned>(random()));
         want[to] = values;
-        arrays[to].SyncCopyFromCPU(values.data(), size);
+        arrays[to].CopyBytesFrom(values.data(), size);
         std::fill(values.begin(), values.end(), 0);
       } else if (op % 12 == 9) {
         std::vector<char> values(size);
-        arrays[from].SyncCopyToCPU(values.data(), size);
+        arrays[from].CopyBytesTo(values.data(), size);
         ASSERT_EQ(values, want[from]) << "seed " << seed << " operation " << op;
       } else if (from != to) {
         want[to] = want[from];
@@ -372,7 +372,7 @@ TEST_F(PinnedRings, ArraysOfAllContexts) {
     }
     for (size_t i = 0; i < contexts.size(); ++i) {
       std::vector<char> values(size);
-      arrays[i].SyncCopyToCPU(values.data(), size);
+      arrays[i].CopyBytesTo(values.data(), size);
       EXPECT_EQ(values, want[i]) << "seed " << seed << " array on " << contexts[i];
     }
   }

@@ -19,20 +19,20 @@ namespace {
 
 NDArray Dense(const Shape& shape, const std::vector<float>& values) {
   NDArray a(shape, Context::CPU(), kFloat32);
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  a.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   return a;
 }
 
 NDArray Integers(const std::vector<int64_t>& values) {
   NDArray a(Shape{static_cast<int64_t>(values.size())}, Context::CPU(), kInt64);
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(int64_t));
+  a.CopyBytesFrom(values.data(), values.size() * sizeof(int64_t));
   return a;
 }
 
 template <typename T>
 std::vector<T> Values(const NDArray& a) {
   std::vector<T> values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * sizeof(T));
+  a.CopyBytesTo(values.data(), values.size() * sizeof(T));
   return values;
 }
 

@@ -61,7 +61,7 @@ TEST(Stored, ReadWhenHeldAndGivenBack) {
 TEST(Stored, WhoReadsItOtherwiseKeepsIt) {
   Stored s;
   std::vector<float> copy(kFloats);
-  s.array.SyncCopyToCPU(copy.data(), copy.size() * sizeof(float));
+  s.array.CopyBytesTo(copy.data(), copy.size() * sizeof(float));
   EXPECT_EQ(std::vector<float>(kFloats, 7.f), copy);
   EXPECT_FALSE(s.array.delayed());
   EXPECT_FALSE(HoldStored(s.array.chunk()));
@@ -73,11 +73,11 @@ TEST(Stored, WhoReadsItOtherwiseKeepsIt) {
 TEST(Stored, WrittenOnesAreArraysLikeOthers) {
   Stored s;
   const std::vector<float> ones(kFloats, 1.f);
-  s.array.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  s.array.CopyBytesFrom(ones.data(), ones.size() * sizeof(float));
   EXPECT_EQ(0u, StoredIn(s.array));
   EXPECT_FALSE(HoldStored(s.array.chunk()));
   std::vector<float> copy(kFloats);
-  s.array.SyncCopyToCPU(copy.data(), copy.size() * sizeof(float));
+  s.array.CopyBytesTo(copy.data(), copy.size() * sizeof(float));
   EXPECT_EQ(ones, copy);
 }
 
@@ -85,7 +85,7 @@ TEST(Stored, ViewsAndCopies) {
   Stored s;
   const NDArray copy = s.array.Slice(3, 9).Copy(Context::CPU());
   std::vector<float> values(6);
-  copy.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+  copy.CopyBytesTo(values.data(), values.size() * sizeof(float));
   EXPECT_EQ(std::vector<float>(6, 7.f), values);
   EXPECT_EQ(0u, StoredIn(s.array.Slice(3, 9)));
 }
@@ -101,7 +101,7 @@ TEST(Stored, SmallOnesAreFilledAtOnce) {
 TEST(Stored, NumbersOfContents) {
   NDArray a(Shape{4, 2}, Context::CPU(), kFloat32), b(Shape{4, 2}, Context::CPU(), kFloat32);
   const std::vector<float> ones(8, 1.f);
-  a.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  a.CopyBytesFrom(ones.data(), ones.size() * sizeof(float));
   const uint64_t before = ContentsNumber(a);
   EXPECT_NE(0u, before);
   EXPECT_EQ(before, ContentsNumber(a));
@@ -109,7 +109,7 @@ TEST(Stored, NumbersOfContents) {
   EXPECT_NE(before, ContentsNumber(b));
   EXPECT_NE(before, ContentsNumber(a.Slice(1, 3)));
   EXPECT_NE(before, ContentsNumber(a.Reshape(Shape{2, 4})));
-  a.SyncCopyFromCPU(ones.data(), ones.size() * sizeof(float));
+  a.CopyBytesFrom(ones.data(), ones.size() * sizeof(float));
   EXPECT_NE(before, ContentsNumber(a));
   EXPECT_EQ(ContentsNumber(Stored().array) == 0, false);
   float memory[8] = {};

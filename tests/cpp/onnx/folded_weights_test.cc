@@ -17,7 +17,7 @@ constexpr int64_t kElements = 512;
 NDArray Filled(float value) {
   NDArray array(Shape{kElements}, Context::CPU(), kFloat32);
   const std::vector<float> values(kElements, value);
-  array.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  array.CopyBytesFrom(values.data(), values.size() * sizeof(float));
   return array;
 }
 

@@ -93,8 +93,8 @@ void AddArrays(int times) {
   const AttrsPtr add = MakeAttrs(Op::Get("elemwise_add"), {});
   NDArray a(Shape({4, 4}), Context::CPU()), b(Shape({4, 4}), Context::CPU());
   const std::vector<float> ones(16, 1.0f);
-  a.SyncCopyFromCPU(ones.data(), 64);
-  b.SyncCopyFromCPU(ones.data(), 64);
+  a.CopyBytesFrom(ones.data(), 64);
+  b.CopyBytesFrom(ones.data(), 64);
   for (int i = 0; i < times; ++i) {
     NDArray c;
     Imperative::Invoke(add, {&a, &b}, {&c});
