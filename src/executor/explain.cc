@@ -23,9 +23,9 @@ class Writer {
     Machine();
     os_ << ",\n\"stats\": {\"arena_bytes\": " << p_.stats.arena_bytes << ", \"unshared_bytes\": " << p_.stats.unshared_bytes
         << ", \"lower_bound_bytes\": " << p_.stats.lower_bound_bytes << ", \"constant_bytes\": " << p_.constant_bytes
-        << ", \"packed_bytes\": " << KeptBytes::All() << ", \"num_nodes\": " << p_.stats.num_nodes
-        << ", \"num_bulks\": " << p_.stats.num_bulks << ", \"num_inplace\": " << p_.stats.num_inplace
-        << ", \"num_removed\": " << p_.stats.num_removed << "}";
+        << ", \"packed_bytes\": " << KeptBytes::All() << ", \"packed_forms\": " << PackedForms()
+        << ", \"num_nodes\": " << p_.stats.num_nodes << ", \"num_bulks\": " << p_.stats.num_bulks
+        << ", \"num_inplace\": " << p_.stats.num_inplace << ", \"num_removed\": " << p_.stats.num_removed << "}";
     os_ << ",\n\"passes\": [";
     Each(p_.passes.size(), [&](size_t i) {
       const PassRecord& r = p_.passes[i];

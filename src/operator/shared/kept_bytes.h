@@ -1,5 +1,5 @@
 /* How many bytes plans of this process hold of weights in their kernels' forms, a library's among
- * them. */
+ * them, and how often weights were put into such a form. */
 #ifndef MXNET_OPERATOR_SHARED_KEPT_BYTES_H_
 #define MXNET_OPERATOR_SHARED_KEPT_BYTES_H_
 
@@ -28,6 +28,11 @@ class KeptBytes {
   static std::atomic<int64_t>& Count();
   int64_t bytes_ = 0;
 };
+
+/* Weights are put into a form, to be kept or for one call. */
+void CountPackedForm();
+/* Of the whole process, since it began. */
+int64_t PackedForms();
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_SHARED_KEPT_BYTES_H_

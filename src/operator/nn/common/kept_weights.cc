@@ -278,6 +278,7 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
   if (!KeepsWeights(args, weight_input)) {
     args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
+    CountPackedForm();
     fill(made);
     return made;
   }
@@ -297,6 +298,7 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
   if (origin.identity) state->block = g_blocks->Find(origin);
   if (!state->block) {
     auto made = std::make_shared<Block>(size);
+    CountPackedForm();
     if (!FillByParts(args, source, parts, false, made->Aligned()) && !FillByParts(args, source, transposed_parts, true, made->Aligned())) {
       args.NeedWeights(source);
       fill(made->Aligned());
