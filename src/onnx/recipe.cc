@@ -46,10 +46,10 @@ constexpr int64_t kSurelyShort = 1024, kShortPasses = 65536;
 // Nobody goes on until a call is over: handing it to threads that sleep pays later than elsewhere.
 constexpr double kNsOfShort = 4 * kInlineNanoseconds;
 
-constexpr size_t kLeastWithRoom = 1 << 16, kStepsOfRoom = 8;
+constexpr size_t kLeastWithRoom = 2 << 20, kStepsOfRoom = 8;
 
-/* Large results get up to an eighth of room: the cache of a decoder is larger in each call, and a
- * block of its size would be new memory each time. */
+/* Large results get up to an eighth of room, as smaller ones do by the pool: the cache of a decoder
+ * is larger in each call, and a block of its size would be new memory each time. */
 NDArray NewResult(const Shape& shape, int dtype) {
   const size_t bytes = static_cast<size_t>(shape.Size()) * DTypeSize(dtype);
   if (bytes < kLeastWithRoom) return NDArray(shape, Context::CPU(), dtype);

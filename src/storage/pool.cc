@@ -236,7 +236,7 @@ void* Pool::TryCached(size_t bytes, size_t* rounded) {
     }
     if (ptr == nullptr) ptr = Refill(*rounded, size_class, &shard);
   } else {
-    *rounded = options_.Round(bytes);
+    *rounded = Round(bytes);
     ptr = AllocLarge(rounded);
   }
   return ptr;
@@ -282,6 +282,14 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
     for (; count > 1; --count) central_.Put(batch[count - 1], rounded, tick_);
   }
   return batch[0];
+}
+
+size_t Pool::Round(size_t bytes) const {
+  const size_t rounded = options_.Round(bytes);
+  if (!gives_room_ || shift_ == 0 || rounded <= kSmallLimit || rounded > std::min(kLargeBlock, options_.large_alloc_round_size))
+    return rounded;
+  const size_t step = (size_t{1} << (63 - __builtin_clzll(rounded))) / 8;
+  return step <= page_mask_ ? rounded : (rounded + step - 1) & ~(step - 1);
 }
 
 /* A block of up to so many bytes serves a request as well. On devices, where most blocks are

@@ -75,6 +75,14 @@ class Pool final : private ForkGuarded, private Aging {
   void ResetPeak();
   /* From here on blocks that nobody wants for some seconds go back. */
   void KeepByAge();
+  /*
+   * From here on blocks between small and large have eight sizes from one power of two to the next,
+   * if the type is Naive. What is a little larger in each call, as a decoder's cache, or a little
+   * smaller, finds one that it had before; new memory would cost a fault of each page. Pages of the
+   * room behind it are not there until somebody takes the block for more.
+   * REQUIRES: nothing was allocated.
+   */
+  void GiveRoom() { gives_room_ = true; }
   /* A tick of the clock has passed: gives back what has not been wanted for long enough, and says
    * how many bytes; *waiting: is there more that could become old? */
   size_t Age(bool* waiting) override;
@@ -114,6 +122,7 @@ class Pool final : private ForkGuarded, private Aging {
   void FreeSmall(void* ptr, size_t rounded);
   void FreeCentral(void* ptr, size_t rounded);
   void* AllocLarge(size_t* rounded);
+  size_t Round(size_t bytes) const;
   size_t Most(size_t rounded) const;
   bool OnHost() const { return ctx_.dev_type == DeviceType::kCPU; }
   uint64_t Share() const;
@@ -144,6 +153,7 @@ class Pool final : private ForkGuarded, private Aging {
   size_t page_mask_ = 0;    // Naive: page_size - 1
   int shift_ = 0;           // Naive: log2(page_size); 0: classes are powers of two
   int num_classes_ = 0;
+  bool gives_room_ = false;
   bool closed_ = false;  // a child of fork() whose backend did not survive
 
   std::unique_ptr<Shard[]> shards_;

@@ -221,7 +221,10 @@ class ProcessStorage final : public PooledStorage {
       backend = HostBackend();
     }
     auto pool = std::make_unique<Pool>(OptionsFromEnv(ctx.dev_type), std::move(backend), ctx, !ctx.is_gpu());
-    if (ctx.dev_type == DeviceType::kCPU) pool->KeepByAge();
+    if (ctx.dev_type == DeviceType::kCPU) {
+      pool->KeepByAge();
+      pool->GiveRoom();
+    }
     return pool;
   }
 

@@ -307,6 +307,45 @@ TEST(PoolBound, AnEighthMoreServesAsWell) {
   f.Give(c);
 }
 
+TEST(PoolRoom, MiddleBlocksServeWhatGrowsALittle) {
+  Fixture f;
+  f.pool.GiveRoom();
+  const StorageHandle a = f.Take(811000);
+  EXPECT_EQ(a.rounded, 851968u);
+  f.Give(a);
+  for (const size_t bytes : {823296, 851968, 786433}) {
+    const StorageHandle b = f.Take(bytes);
+    EXPECT_EQ(b.dptr, a.dptr) << bytes;
+    EXPECT_EQ(b.rounded, a.rounded) << bytes;
+    f.Give(b);
+  }
+  EXPECT_EQ(f.pool.Stats().misses, 1u);
+  const size_t sizes[][2] = {{61441, 65536},   {65536, 65536},     {65537, 73728},     {73729, 81920},
+                             {131073, 147456}, {1966081, 2097152}, {2097152, 2097152}, {2097153, 4194304}};
+  for (const auto& size : sizes) {
+    const StorageHandle b = f.Take(size[0]);
+    EXPECT_EQ(b.rounded, size[1]) << size[0];
+    f.pool.DirectFree(b.dptr, b.rounded);
+  }
+}
+
+/* What the variables say comes first. */
+TEST(PoolRoom, OtherTypesAndPagesRoundAsTheyDo) {
+  PoolOptions odd = Options(), coarse = Options();
+  odd.page_size = 1000;
+  coarse.page_size = 65536;
+  for (const PoolOptions& options : {Options(PoolType::kRound), Options(PoolType::kUnpooled), odd, coarse}) {
+    Pool pool(options, std::make_shared<Addresses>(), Context::CPU(), false);
+    pool.GiveRoom();
+    for (const size_t bytes : {70000, 300001, 811000}) {
+      size_t rounded = 0;
+      void* const ptr = pool.Alloc(bytes, &rounded);
+      EXPECT_EQ(rounded, options.Round(bytes)) << bytes;
+      pool.DirectFree(ptr, rounded);
+    }
+  }
+}
+
 TEST(PoolBound, DevicesGiveBackOnlyForNewMemoryAndBeyondAQuarter) {
   Fixture f(Context::GPU());
   f.device->total = 4000 * kMiB;
@@ -328,6 +367,7 @@ TEST(PoolBound, DevicesGiveBackOnlyForNewMemoryAndBeyondAQuarter) {
 TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
   auto device = std::make_shared<FakeDevice>(size_t{2} << 30);
   Pool pool(Options(), device, Context::CPU(), true);
+  pool.GiveRoom();
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> served{0};
   std::thread clock([&] {
