@@ -1,12 +1,15 @@
 // Layers on 8-bit integers through oneDNN: sums in 32 bits, scaled before they are written.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mix.h"
 #include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
@@ -276,8 +279,9 @@ bool Execute(KernelArgs& args, const LayerCall& call, int team, const Key& key) 
  * Layers of ever new numbers of rows: of dense layers, or images of a batch.
  *
  * To make a primitive takes up to a millisecond, which is more than most of them compute. So one is
- * made when a number of rows comes for the second time. Until then the rows are computed in pieces,
- * by a primitive that is there for another number of them; the last piece may be filled up.
+ * made when a number of rows comes for the second time to the same weights: a model may have many
+ * layers of one form. Until then the rows are computed in pieces, by a primitive that is there for
+ * another number of them; the last piece may be filled up.
  */
 struct Rows {
   int64_t count;
@@ -309,7 +313,7 @@ class NewRows {
     rows.Set(0, &any);
     std::vector<int64_t>& made = made_[KeyOf(any, 0).bytes()];
     if (std::find(made.begin(), made.end(), rows.count) != made.end()) return 0;
-    const bool first = asked_.insert(KeyOf(call, 0).bytes()).second;
+    const bool first = asked_.insert(Mix(std::hash<std::string>()(KeyOf(call, 0).bytes()), Address(call.weight.ptr))).second;
     int64_t best = 0, least = kMostWork * rows.count;
     for (const int64_t piece : made) {
       const int64_t pieces = (rows.count + piece - 1) / piece, work = pieces * piece;
@@ -322,9 +326,10 @@ class NewRows {
 
  private:
   static constexpr int64_t kMostWork = 3, kMostPieces = 8;
-  static constexpr size_t kMostAsked = 4096;
+  static constexpr size_t kMostAsked = 16384;
+  static uint64_t Address(const void* at) { return reinterpret_cast<uintptr_t>(at); }
   std::unordered_map<std::string, std::vector<int64_t>> made_;  // by all but the rows
-  std::unordered_set<std::string> asked_;
+  std::unordered_set<uint64_t> asked_;
 };
 
 bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t piece) {

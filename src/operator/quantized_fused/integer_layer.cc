@@ -294,6 +294,7 @@ Op& Register(const char* name, const char* text, void (*kernel)(KernelArgs&)) {
              [](KernelArgs& a) { OnHost(a, Forward<false>); })
         .set_infer_shape(ConvolutionShape)
         .set_images({1 | 1 << 5 | 1 << 6, 1, 1 << 5 | 1 << 6})
+        .set_trait(PreparesForShape{})
         .set_trait(graph_ops::ByteImages{});
 [[maybe_unused]] Op& dense =
     Register("_integer_dense", "Dense layer of 8-bit integers with zero points, over the last axis of data.", [](KernelArgs& a) {

@@ -121,6 +121,31 @@ def test_residual_blocks(activation, weight, each_filter):
     assert "_integer_pair" not in made  # the sum is part of a convolution
 
 
+def test_another_batch_has_a_plan_and_the_same_packed_weights():
+    """Node by node such a model computes in floats, which takes many times as long as a plan."""
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    for shape in [(32, 3, 3, 3), (64, 32, 1, 1), (64, 64, 3, 3)]:
+        x = b.through(b.op("Relu", b.conv(x, shape, pads=[shape[2] // 2] * 4)), 0.1237, 0)
+    b.steps(x, 1.2713, 20, out="y")
+    data = onnx.load_from_string(model(b.nodes, image(1, 3, 28, 28), b.weights, 21))
+    data.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    net = mx.onnx.load(data.SerializeToString())
+
+    def packed_forms():
+        return net.explain(runs=0).plans[0].plan["stats"]["packed_forms"]
+    want = net.run(image(1, 3, 28, 28))["y"].asnumpy()
+    for _ in range(8):
+        net.run(image(1, 3, 28, 28))
+    before, plans = packed_forms(), len(net.explain(runs=0).plans)
+    assert before > 0
+    whole = np.repeat(image(1, 3, 28, 28)["x"], 5, 0)
+    for batch in (2, 3, 5):
+        got = net.run({"x": whole[:batch]})["y"].asnumpy()
+        np.testing.assert_array_equal(got, np.repeat(want, batch, 0))
+    assert len(net.explain(runs=0).plans) == plans + 3 and packed_forms() == before
+
+
 @pytest.mark.parametrize("activation, weight, each_filter", CASES)
 @pytest.mark.parametrize("attributes, shape", [
     ({"group": 8}, (8, 1, 3, 3)), ({"group": 4}, (12, 2, 3, 3)),

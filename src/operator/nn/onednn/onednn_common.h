@@ -79,7 +79,7 @@ struct Operand {
   dnnl::reorder to_inner, to_user;
   bool differs = false;
   size_t inner_bytes = 0;  // where the orders differ
-  uint64_t form = 0;       // stands for the inner order then
+  uint64_t form = 0;       // stands for both orders then
   /* `from_user`: inputs; `into_user`: outputs. */
   void Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc);
   /* Points the operand at `ptr`; returns the memory for the primitive. An input is converted, into

@@ -191,7 +191,7 @@ void Operand::Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc
   if (!differs) return;
   inner = dnnl::memory(inner_desc, OnednnEngine(), nullptr);
   inner_bytes = inner_desc.get_size();
-  form = FormOf(inner_desc);
+  form = Mix(FormOf(user_desc), FormOf(inner_desc));
 }
 
 dnnl::memory& Operand::Input(KernelArgs& args, const void* ptr) {
@@ -229,10 +229,14 @@ void Operand::StoreOutput() {
 dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, uint64_t more) {
   if (!weight->differs || !KeepsWeights(args, input)) {
     args.NeedWeights(ptr);
+    if (weight->differs) CountPackedForm();
     return weight->Input(args, ptr);
   }
   const size_t size = (weight->inner_bytes + sizeof(float) - 1) / sizeof(float);
-  const uint64_t form = Mix(weight->form, more) | uint64_t{1} << 63;  // the library's own forms are small numbers
+  // The library's own forms are small numbers. What is made of the weights depends on both orders
+  // of their elements, and not on who reads them: a primitive for another shape of the data, or
+  // with another epilogue.
+  const uint64_t form = Mix(weight->form, more) | uint64_t{1} << 63 | kOfContentsAlone;
   const float* kept = KeptWeights(args, input, ptr, form, static_cast<int64_t>(size), [&](float* to) {
     to[size - 1] = 0;
     weight->Pack(ptr, to);
