@@ -288,8 +288,9 @@ size_t Pool::Round(size_t bytes) const {
   const size_t rounded = options_.Round(bytes);
   if (!gives_room_ || shift_ == 0 || rounded <= kSmallLimit || rounded > std::min(kLargeBlock, options_.large_alloc_round_size))
     return rounded;
-  const size_t step = (size_t{1} << (63 - __builtin_clzll(rounded))) / 8;
-  return step <= page_mask_ ? rounded : (rounded + step - 1) & ~(step - 1);
+  const size_t least = rounded + rounded / 16, step = (size_t{1} << (63 - __builtin_clzll(least))) / 4;
+  const size_t with_room = (least + step - 1) & ~(step - 1);
+  return step <= page_mask_ || with_room >= kLargeBlock ? rounded : with_room;
 }
 
 /* A block of up to so many bytes serves a request as well. On devices, where most blocks are

@@ -310,18 +310,18 @@ TEST(PoolBound, AnEighthMoreServesAsWell) {
 TEST(PoolRoom, MiddleBlocksServeWhatGrowsALittle) {
   Fixture f;
   f.pool.GiveRoom();
-  const StorageHandle a = f.Take(811000);
-  EXPECT_EQ(a.rounded, 851968u);
+  const StorageHandle a = f.Take(786432);
+  EXPECT_EQ(a.rounded, 917504u);
   f.Give(a);
-  for (const size_t bytes : {823296, 851968, 786433}) {
+  for (const size_t bytes : {798720, 851968, 741000}) {
     const StorageHandle b = f.Take(bytes);
     EXPECT_EQ(b.dptr, a.dptr) << bytes;
     EXPECT_EQ(b.rounded, a.rounded) << bytes;
     f.Give(b);
   }
   EXPECT_EQ(f.pool.Stats().misses, 1u);
-  const size_t sizes[][2] = {{61441, 65536},   {65536, 65536},     {65537, 73728},     {73729, 81920},
-                             {131073, 147456}, {1966081, 2097152}, {2097152, 2097152}, {2097153, 4194304}};
+  const size_t sizes[][2] = {{61441, 65536},     {65536, 65536},     {65537, 81920},     {77825, 98304},     {131072, 163840},
+                             {1572864, 1835008}, {1703936, 1835008}, {1835008, 1835008}, {2097152, 2097152}, {2097153, 4194304}};
   for (const auto& size : sizes) {
     const StorageHandle b = f.Take(size[0]);
     EXPECT_EQ(b.rounded, size[1]) << size[0];
@@ -333,7 +333,7 @@ TEST(PoolRoom, MiddleBlocksServeWhatGrowsALittle) {
 TEST(PoolRoom, OtherTypesAndPagesRoundAsTheyDo) {
   PoolOptions odd = Options(), coarse = Options();
   odd.page_size = 1000;
-  coarse.page_size = 65536;
+  coarse.large_alloc_round_size = 65536;
   for (const PoolOptions& options : {Options(PoolType::kRound), Options(PoolType::kUnpooled), odd, coarse}) {
     Pool pool(options, std::make_shared<Addresses>(), Context::CPU(), false);
     pool.GiveRoom();
