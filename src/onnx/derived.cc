@@ -1,6 +1,7 @@
 #include "onnx/derived.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -54,13 +55,27 @@ class ConstantCall {
     if (!permutation || operands_.size() != 1 || operands_[0].type.shape.ndim() != 2) return nullptr;
     return permutation->axes(*attrs_, 2) == std::vector<int>{1, 0} ? operands_[0].stored.get() : nullptr;
   }
+  /* Is an element of the result that of the same place in what is stored, perhaps in another dtype,
+   * and can that be read by parts? */
+  bool HasParts() const {
+    const Role* const role = attrs_->op->trait<Role>();
+    return role && (*role == Role::kCast || *role == Role::kCopy) && operands_.size() == 1 && operands_[0].stored &&
+           operands_[0].stored->HasParts();
+  }
+  /* Elements [begin, begin + count). REQUIRES: HasParts. */
+  void ComputePart(size_t begin, size_t count, void* to) const {
+    const Operand& from = operands_[0];
+    const Shape part{static_cast<int64_t>(count)};
+    const size_t each = DTypeSize(from.type.dtype);
+    Room room;
+    void* const read = room(count * each);
+    from.stored->ReadPart(begin * each, read, count * each);
+    Run({BlobOf({part, from.type.dtype}, read)}, {BlobOf({part, out_[0].dtype}, to)}, &room);
+  }
+  const TensorType& type(size_t result) const { return out_[result]; }
   /* Writes result `wanted`. */
   void Compute(size_t wanted, void* to) const {
-    std::vector<Bytes> held;
-    const auto room = [&held](size_t bytes) -> void* {
-      held.emplace_back(new char[bytes + 64]);
-      return AlignedTo64<char>(held.back().get());
-    };
+    Room room;
     std::vector<TBlob> in, out;
     for (const Operand& o : operands_) {
       void* at = o.bytes.get();
@@ -69,6 +84,21 @@ class ConstantCall {
       in.push_back(BlobOf(o.type, at));
     }
     for (size_t i = 0; i < out_.size(); ++i) out.push_back(BlobOf(out_[i], i == wanted ? to : room(out_[i].Bytes())));
+    Run(in, out, &room);
+  }
+
+ private:
+  class Room {  // memory of one call
+   public:
+    void* operator()(size_t bytes) {
+      held_.emplace_back(new char[bytes + 64]);
+      return AlignedTo64<char>(held_.back().get());
+    }
+
+   private:
+    std::vector<Bytes> held_;
+  };
+  void Run(const std::vector<TBlob>& in, const std::vector<TBlob>& out, Room* room) const {
     const std::vector<OpReq> req(out.size(), OpReq::kWrite);
     KernelArgs args;
     args.attrs = attrs_.get();
@@ -77,11 +107,9 @@ class ConstantCall {
     args.req = req;
     args.run.ctx = Context::CPU();
     args.switches = InferSwitches::OfThread(true);
-    args.workspace = room;
+    args.workspace = [room](size_t bytes) { return (*room)(bytes); };
     (*attrs_->op->KernelFor(DeviceType::kCPU))(args);
   }
-
- private:
   struct Operand {
     TensorType type;
     std::shared_ptr<const StoredContents> stored;
@@ -106,6 +134,14 @@ class ComputedContents final : public StoredContents {
  public:
   ComputedContents(std::shared_ptr<const ConstantCall> call, size_t result) : call_(std::move(call)), result_(result) {}
   void Read(void* to) const override { call_->Compute(result_, to); }
+  bool HasParts() const override { return call_->HasParts(); }
+  void ReadPart(size_t offset, void* to, size_t size) const override {
+    const size_t each = DTypeSize(call_->type(result_).dtype), begin = offset / each, end = (offset + size + each - 1) / each;
+    if (offset % each == 0 && size % each == 0) return call_->ComputePart(begin, end - begin, to);
+    const Bytes whole(new char[(end - begin) * each]);
+    call_->ComputePart(begin, end - begin, whole.get());
+    std::memcpy(to, whole.get() + offset % each, size);
+  }
   const StoredContents* Transposed() const override { return call_->Transposed(); }
   int runs() const { return call_->runs(); }
   void SetHasForms() const override {

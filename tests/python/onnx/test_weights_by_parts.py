@@ -59,6 +59,40 @@ def test_convolutions(filters, channels, window, stride, size, tmp_path):
         np.testing.assert_allclose(_answer(model, x), want, rtol=1e-3, atol=1e-3)
 
 
+def _tiles(path, filters, channels, size, bits=False):
+    """A convolution by tiles behind a small one, since the first of a graph is a library's; in
+    float32 the weights are numbers of bfloat16. `bits`: the file has them in 16 bits."""
+    rng = np.random.RandomState(filters)
+    e, w = rng.randn(channels, 16, 1, 1) / 4, rng.randn(filters, channels, 3, 3) / np.sqrt(channels * 9)
+    weights = {k: mx.nd.array(v).astype("bfloat16").astype("float32").asnumpy() for k, v in (("e", e), ("w", w))}
+    nodes = [helper.make_node("Cast", ["w"], ["v"], to=TensorProto.FLOAT)] * bits
+    nodes += [helper.make_node("Conv", ["x", "e"], ["y"]), helper.make_node("Relu", ["y"], ["z"]),
+              helper.make_node("Conv", ["z", "v" if bits else "w"], ["out"], pads=[1] * 4)]
+    _save(path, nodes, weights, [1, 16, size, size], "out")
+    if bits:
+        made = onnx.load(path)
+        raw = (weights["w"].view("uint32") >> 16).astype("uint16").tobytes()
+        made.graph.initializer[1].CopyFrom(helper.make_tensor("w", TensorProto.BFLOAT16, w.shape, raw, raw=True))
+        onnx.save(made, path)
+    return weights
+
+
+@pytest.mark.parametrize("bits", (False, True))
+@pytest.mark.parametrize("filters, channels, size", [(40, 64, 24), (100, 96, 24), (512, 512, 28), (33, 48, 24)])
+def test_tiles_in_bfloat16(filters, channels, size, bits, tmp_path):
+    """A part is read in the dtype of the file, rounded, and widened for tiles in float32."""
+    path = str(tmp_path / "m.onnx")
+    weights = {k: mx.nd.array(v) for k, v in _tiles(path, filters, channels, size, bits).items()}
+    x = np.random.RandomState(0).randn(1, 16, size, size).astype("float32")
+    middle = mx.nd.Convolution(mx.nd.array(x), weights["e"], num_filter=channels, kernel=(1, 1), no_bias=True).relu()
+    want = mx.nd.Convolution(middle, weights["w"], num_filter=filters, kernel=(3, 3), pad=(1, 1), no_bias=True).asnumpy()
+    model = mx.onnx.load(path, precision="bfloat16")
+    for _ in range(2):
+        np.testing.assert_allclose(_answer(model, x), want, rtol=0, atol=0.02 * np.abs(want).max())
+    if filters == 512:
+        assert "Winograd" in str([n["ran"] for n in model.explain(runs=1).plans[0].plan["nodes"]])
+
+
 def test_a_file_that_changes_between_parts_is_an_error(tmp_path):
     path = tmp_path / "m.onnx"
     w = np.ones((512, 2048), "float32")
@@ -71,7 +105,7 @@ def test_a_file_that_changes_between_parts_is_an_error(tmp_path):
 
 
 PEAK = r"""
-model = mx.onnx.load(sys.argv[1])
+model = mx.onnx.load(sys.argv[1], precision="bfloat16" if "bfloat16" in sys.argv[1] else None)
 x = np.ones([d if isinstance(d, int) else 1 for d in model.inputs[0].shape], "float32")
 next(iter(model.run({"x": x}).values())).asnumpy()
 print(resident("VmHWM") - before, mx.storage.stats(mx.cpu()).cached_bytes / 2 ** 20)
@@ -91,6 +125,15 @@ def test_a_large_weight_is_in_memory_once(kind, tmp_path):
               {"w": np.full((2048, 1024, 3, 3), 0.5, "float32")}, [1, 1024, 10, 10], "y")
     peak, _ = figures(path, PEAK)
     assert 50 < peak < 110
+
+
+@pytest.mark.parametrize("bits", (False, True))
+def test_weights_for_tiles_are_never_there_in_float32(bits, tmp_path):
+    """Their form takes 72 MiB, and they themselves 36 in float32."""
+    path = str(tmp_path / "bfloat16.onnx")
+    _tiles(path, 1024, 1024, 28, bits)
+    peak, _ = figures(path, PEAK)
+    assert 70 < peak < 120
 
 
 def _layers(path, sizes):

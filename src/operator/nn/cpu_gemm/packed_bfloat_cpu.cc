@@ -173,6 +173,26 @@ void FewRows(KernelArgs& args, const DenseCall& call, const bfloat16* addend) {
   });
 }
 
+/* Each part is widened by itself: all weights in float32 may be larger than what is made of them. */
+WeightParts BfloatWinogradParts(const WinogradDims& d, const WinogradFilter& f) {
+  const WeightParts floats = WinogradWeightParts(d, f);
+  if (floats.count == 0) return {};
+  WeightParts parts = floats;
+  parts.bytes = floats.bytes / 2, parts.all = floats.all / 2;
+  const size_t wide = static_cast<size_t>(RoundUp(static_cast<int64_t>(floats.bytes), 64));
+  parts.scratch = wide + floats.scratch;
+  parts.fill = [floats, wide, bytes = parts.bytes, all = parts.all](const void* from, int64_t begin, int64_t end, float* u, void* scratch) {
+    const auto* part = static_cast<const bfloat16*>(from);
+    auto* const own = static_cast<float*>(scratch);
+    for (int64_t p = begin; p < end; ++p, part += bytes / sizeof(bfloat16)) {
+      const size_t size = std::min(bytes, all - static_cast<size_t>(p) * bytes);
+      BfloatToFloat(part, own, static_cast<int64_t>(size / sizeof(bfloat16)));
+      floats.fill(own, p, p + 1, u, static_cast<char*>(scratch) + wide);
+    }
+  };
+  return parts;
+}
+
 // Products of float32 tiles take fewer multiplications than bfloat16 saves; the data is widened and
 // rounded by parts that stay in the cache.
 void Winograd(KernelArgs& args, const ConvCall& call, const bfloat16* addend, int m) {
@@ -182,15 +202,17 @@ void Winograd(KernelArgs& args, const ConvCall& call, const bfloat16* addend, in
   WinogradFilter f;
   WinogradDimsOf(like, m, &d, &f);
   WinogradKeepCompact(2, &d);
-  const float* u = KeptWeights(args, call.weight_input, call.weight.ptr, kFormWinograd + static_cast<uint64_t>(m), WinogradWeightSize(d),
-                               [&](float* to) {
-                                 const int64_t n = d.k * d.c * d.window_h * d.window_w;
-                                 float* wide = Floats(args.workspace, n);
-                                 Widen(call.weight.ptr, wide, n);
-                                 WinogradFilter filter = f;
-                                 filter.ptr = wide;
-                                 WinogradTransformWeights(d, filter, to);
-                               });
+  const float* u = KeptWeights(
+      args, call.weight_input, call.weight.ptr, kFormWinograd + static_cast<uint64_t>(m), WinogradWeightSize(d),
+      [&](float* to) {
+        const int64_t n = d.k * d.c * d.window_h * d.window_w;
+        float* wide = Floats(args.workspace, n);
+        Widen(call.weight.ptr, wide, n);
+        WinogradFilter filter = f;
+        filter.ptr = wide;
+        WinogradTransformWeights(d, filter, to);
+      },
+      {}, [&] { return BfloatWinogradParts(d, f); });
   WinogradEpilogue e;
   e.bias = BiasOf(call.bias, call.wide_bias, d.k, args.workspace);
   e.relu = call.post.kind == EpilogueKind::kRelu;

@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "base/ran.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd_kernels.h"
 #include "operator/nn/onednn/hooks.h"
 
@@ -39,6 +40,8 @@ void WinogradKeepCompact(int bytes, WinogradDims* dims);
 /* Floats' room for the transformed weights. */
 int64_t WinogradWeightSize(const WinogradDims& d);
 void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u);
+/* The same, a panel of filters as a part; none where they do not lie one behind the other. */
+WeightParts WinogradWeightParts(const WinogradDims& d, const WinogradFilter& f);
 /* The convolution with transformed weights. `workspace` gives 64-byte aligned workspace memory. */
 void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y,
                  const std::function<void*(size_t)>& workspace);

@@ -96,10 +96,7 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
   });
 }
 
-namespace {
-
-/* A panel of filters is a part. */
-WeightParts TransformParts(const WinogradDims& d, const WinogradFilter& f) {
+WeightParts WinogradWeightParts(const WinogradDims& d, const WinogradFilter& f) {
   const int64_t panel = MXNET_CPU_CALL(WinogradShape)().panel, row = d.c * d.window_h * d.window_w;
   if (f.rotated || f.k != row) return {};
   WeightParts parts;
@@ -123,6 +120,8 @@ WeightParts TransformParts(const WinogradDims& d, const WinogradFilter& f) {
   };
   return parts;
 }
+
+namespace {
 
 /* A convolution for winograd_blocks.h. */
 struct Job {
@@ -219,7 +218,7 @@ void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
   if (call.pass == ConvPass::kForward && KeepsWeights(args, call.weight_input)) WinogradKeepCompact(3, &d);
   const float* u = KeptWeights(
       args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); }, {},
-      [&] { return TransformParts(d, f); });
+      [&] { return WinogradWeightParts(d, f); });
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
   e.addend = static_cast<const float*>(addend);
