@@ -1,6 +1,9 @@
 #include "operator/quantized/packed_winograd.h"
 
 #include <algorithm>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "base/cpu_limit.h"
 #include "base/ran.h"
@@ -43,6 +46,33 @@ bool CanCompute(const PackedJob& job) {
 }
 
 int64_t PanelSize(const WinogradDims& d) { return d.Points() * WidePairs(d.c) * 2 * kWideColumns; }
+
+/* Of a cycle: bytes of weights, and products of direct sums and of tiles. Cycles of a channel and
+ * of a filter in the transforms of a tile. */
+struct Rates {
+  double bytes, direct, tiles, channel, filter;
+};
+
+/* Zen 5 begins two instructions of 512 bits in a cycle, where Zen 4 and others begin one. */
+bool BeginsTwoProducts() {
+#ifdef __x86_64__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!HasVnni() || !__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx || !__get_cpuid(1, &a, &b, &c, &d)) return false;
+  constexpr unsigned kZen5 = 0x1a;
+  return (a >> 8 & 15) + (a >> 20 & 255) == kZen5;
+#else
+  return false;
+#endif
+}
+
+// Zen 4: 64 products of bytes, or 32 of 16 bits, are an instruction each, and one a cycle; 16 bits
+// of pairs without VNNI take half as long again. Direct sums reach 0.94 of that. Of Zen 5's two
+// instructions oneDNN reaches 0.9, and tiles 0.8; transforms are hardly faster (docs/winograd.md).
+Rates RatesHere() {
+  static const bool two = BeginsTwoProducts();
+  if (two) return {18, 115, 52, 5.5, 17};
+  return {12, 60, HasVnni() ? 32.0 : 21.0, 7, 22};
+}
 
 /* A convolution for winograd_blocks.h. */
 struct Blocks {
@@ -93,19 +123,18 @@ bool WinogradTakes(const PackedJob& job, bool kept, WinogradDims* dims) {
   return takes;
 }
 
-// Cycles of a thread of Zen 4: 64 products of bytes, or 32 of 16 bits, are an instruction each, and
-// one a cycle; 16 bits of pairs without VNNI take half as long again. Direct sums reach 0.94 of
-// that. Weights come from the last cache, whatever their size; transforms take so long for each
-// channel and filter of a tile. Measured ratios were below the rule's by up to 0.1.
+// Cycles of a thread: weights come from the last cache, whatever their size; transforms take so
+// long for each channel and filter of a tile. Measured ratios were off the rule's by up to 0.1.
 bool BeatsByteProducts(const WinogradDims& d) {
-  constexpr double kBytes = 12, kDirect = 60, kFast = 32, kPlain = 21, kChannel = 7, kFilter = 22, kClearly = 0.95;
+  constexpr double kClearly = 0.95;
   if (d.points != 6) return false;
+  const Rates r = RatesHere();
   const auto tiles = static_cast<double>(d.Tiles()), weights = static_cast<double>(WinogradWeights(d));
   const double pairs = static_cast<double>(d.c * d.k), channels = static_cast<double>(RoundUp(d.c, MXNET_CPU_CALL(ByteLanes)())),
                filters = static_cast<double>(WidePanels(d.k) * kWideColumns);
-  const double direct = 9 * pairs * (static_cast<double>(d.batch * d.oh * d.ow) / kDirect + 1 / kBytes);
-  const double products = weights * (tiles / (HasVnni() ? kFast : kPlain) + 2 / kBytes);
-  return products + tiles * (kChannel * channels + kFilter * filters) < kClearly * direct;
+  const double direct = 9 * pairs * (static_cast<double>(d.batch * d.oh * d.ow) / r.direct + 1 / r.bytes);
+  const double products = weights * (tiles / r.tiles + 2 / r.bytes);
+  return products + tiles * (r.channel * channels + r.filter * filters) < kClearly * direct;
 }
 
 int64_t WinogradWeights(const WinogradDims& d) { return WidePanels(d.k) * PanelSize(d); }

@@ -173,7 +173,8 @@ void FewRows(KernelArgs& args, const DenseCall& call, const bfloat16* addend) {
   });
 }
 
-/* Each part is widened by itself: all weights in float32 may be larger than what is made of them. */
+/* Each part is widened by itself: all weights in float32 may be larger than what is made of
+ * them. */
 WeightParts BfloatWinogradParts(const WinogradDims& d, const WinogradFilter& f) {
   const WeightParts floats = WinogradWeightParts(d, f);
   if (floats.count == 0) return {};
