@@ -4,6 +4,7 @@ import numpy as np
 from ... import _dtypes
 from .conversion import is_float
 from .table import converts
+from .terms import Term, term
 
 __all__ = []
 
@@ -77,8 +78,34 @@ def _bitwise(c, kind, a, b):
     if np.dtype(c.out_dtype()) == np.bool_:
         return c.op(kind, a, b)
     if c.opset < 18:
-        raise c.unsupported(f"opset {c.opset}", "18 and newer")
+        return _bit_by_bit(c, kind, a, b)
     return c.op("Bitwise" + kind, a, b)
+
+
+def _bits(c, x, count):
+    """0 or 1 for each of `count` bits of whole numbers, and whether they are negative."""
+    whole = Term(c, x, np.int64).unsqueeze(-1)
+    negative = whole < 0
+    whole = negative.where(whole - np.iinfo(np.int64).min, whole)
+    parts = whole / 2 ** np.arange(count)
+    return parts - parts / 2 * 2, negative.to(np.int64)
+
+
+def _bit_by_bit(c, kind, a, b):
+    """What opsets have that know no bits: arithmetic on each."""
+    dtype = np.dtype(c.out_dtype())
+    count = min(8 * dtype.itemsize, 63)
+    formula = {"And": lambda x, y: x * y, "Or": lambda x, y: x.op("Max", y), "Xor": lambda x, y: (x - y).abs()}[kind]
+    (a, a_sign), (b, b_sign) = (_bits(c, c.cast_from(x, dtype, np.int64), count) for x in (a, b))
+    sign = formula(a_sign, b_sign)
+    bits, made = formula(a, b), None
+    for first in range(0, count, 32):   # ONNX Runtime adds 64 bits as float64
+        some = bits.columns(first, min(first + 32, count)) * 2 ** np.arange(min(32, count - first))
+        some = some.reduce("Sum", [-1]) * 2**first
+        made = some if made is None else made + some
+    # bits beyond those of the dtype are the sign's
+    made = sign.same(1).where(made + np.int64(-2**63) if count == 63 else made - 2**count, made)
+    return made.squeeze(-1).to(dtype).name
 
 
 for _kind in ("And", "Or", "Xor"):
@@ -95,7 +122,9 @@ def _(c):
     if np.dtype(c.dtype()) == np.bool_:
         return c.op("Not", c[0])
     if c.opset < 18:
-        raise c.unsupported(f"opset {c.opset}", "18 and newer")
+        dtype = np.dtype(c.dtype())
+        most = -1 if dtype.kind == "i" else np.iinfo(dtype).max
+        return (most - term(c, 0, np.int64)).to(dtype).name
     return c.op("BitwiseNot", c[0])
 
 

@@ -3,9 +3,10 @@ import functools
 
 from ..._operators.functions import op_info, op_names
 from ...base import MXNetError
-from . import (activations, assign, comparisons, control, counts, creation,  # noqa: F401
+from . import (activations, alignments, assign, comparisons, control, counts, creation,  # noqa: F401
                detection, draws, elementwise, indexing, integers, layers, layout, matrices,
-               pictures, pooling, quantized, recurrent, reductions, solves, special, triangles, windows)
+               pictures, pooling, quantized, recurrent, reductions, regions, solves, spatial, special,
+               suppression, triangles, windows)
 from .table import CONVERTERS
 
 __all__ = ["find", "names"]

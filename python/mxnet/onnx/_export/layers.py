@@ -6,7 +6,7 @@ from .activations import relu
 from .shapes import is_static
 from .table import converts
 
-__all__ = []
+__all__ = ["channels_first", "channels_last", "convolve", "dense", "full", "is_channels_last"]
 
 
 # ---- channels behind the other axes
@@ -26,7 +26,8 @@ def is_channels_last(c):
     return (c.params.get("layout") or "NC")[1] != "C"
 
 
-def _full(values, count, default):
+def full(values, count, default):
+    """`values`, or as many defaults."""
     return list(values) if values else [default] * count
 
 
@@ -34,13 +35,13 @@ def convolve(c, kind, x, weight, bias, **attrs):
     """Conv or ConvTranspose of a layer with the parameters of Convolution."""
     params = c.params
     n = len(params["kernel"])
-    pad = _full(params["pad"], n, 0) if "pads" not in attrs else None
+    pad = full(params["pad"], n, 0) if "pads" not in attrs else None
     last = is_channels_last(c)
     if last:
         x, weight = channels_first(c, x, n + 2), channels_first(c, weight, n + 2)
     attrs = {"pads": attrs.pop("pads", None) or pad * 2, **attrs}
     result = c.op(kind, x, weight, bias, kernel_shape=list(params["kernel"]),
-                  strides=_full(params["stride"], n, 1), dilations=_full(params["dilate"], n, 1),
+                  strides=full(params["stride"], n, 1), dilations=full(params["dilate"], n, 1),
                   group=params["num_group"], **attrs)
     return channels_last(c, result, n + 2) if last else result
 
@@ -55,7 +56,7 @@ def _(c):
 def _(c):
     params, n = c.params, len(c.params["kernel"])
     bias = None if params["no_bias"] or len(c) < 3 else c[2]
-    pad, adj = _full(params["pad"], n, 0), _full(params["adj"], n, 0)
+    pad, adj = full(params["pad"], n, 0), full(params["adj"], n, 0)
     if params["target_shape"] and any(params["target_shape"]):
         pad, adj = _pads_to_target(c, n)
     return convolve(c, "ConvTranspose", c[0], c[1], bias, pads=pad * 2,
@@ -68,7 +69,7 @@ def _pads_to_target(c, n):
     sizes = c.dims()[begin:begin + n]
     if not all(map(is_static, sizes)):
         raise c.unsupported("target_shape with a free size", "fixed sizes, or pad and adj")
-    stride, dilate = _full(c.params["stride"], n, 1), _full(c.params["dilate"], n, 1)
+    stride, dilate = full(c.params["stride"], n, 1), full(c.params["dilate"], n, 1)
     pads, adjs = [], []
     for i, target in enumerate(c.params["target_shape"]):
         kernel = (c.params["kernel"][i] - 1) * dilate[i] + 1
@@ -232,50 +233,3 @@ def _(c):
     if is_static(dim):
         return c.op("Div", c[0], c.const(dim[0] ** 0.5))
     return c.op("Div", c[0], c.op("Sqrt", c.cast(c.size(dim), c.dtype())))
-
-
-# ---- deformable convolution
-
-def _deform(c, offset, mask, weight, bias):
-    params = c.params
-    if c.opset < 19:
-        raise c.unsupported(f"opset {c.opset}", "opset_version 19 and later, which have DeformConv")
-    return c.op("DeformConv", c[0], weight, offset, bias, mask,
-                kernel_shape=list(params["kernel"]), strides=_full(params["stride"], 2, 1),
-                dilations=_full(params["dilate"], 2, 1), pads=_full(params["pad"], 2, 0) * 2,
-                group=params["num_group"], offset_group=params["num_deformable_group"])
-
-
-@converts("_contrib_ModulatedDeformableConvolution")
-def _(c):
-    return _deform(c, c[1], c[2], c[3], None if c.params["no_bias"] else c[4])
-
-
-@converts("_contrib_DeformableConvolution")
-def _(c):
-    """Here samples beyond the edges are 0 or those of the edge; ONNX goes over to 0 between. So
-    offsets lead to the image, and a mask says which samples count."""
-    params, (batch, parts, height, width) = c.params, c.dims(1)
-    if not all(map(is_static, (*c.dims()[2:], height, width))):
-        raise c.unsupported("an image of a free size", "images of fixed sizes")
-    kernel, groups = params["kernel"], params["num_deformable_group"]
-    places = []
-    for axis, size in enumerate((height[0], width[0])):
-        step, dilate = (_full(params[name], 2, 1)[axis] for name in ("stride", "dilate"))
-        taps = np.arange(kernel[axis]) * dilate - _full(params["pad"], 2, 0)[axis]
-        grid = taps[:, None] + np.arange(size) * step
-        shape = [1, 1, *kernel, 1, height[0], width[0]]
-        own = [1, 1, 1, 1, 1, 1, 1]
-        own[2 + axis], own[5 + axis] = grid.shape
-        places.append(np.broadcast_to(grid.reshape(own), shape))
-    base = np.concatenate(places, 4).reshape(1, 1, -1, 2, height[0], width[0])
-    size = np.array(c.shape()[2:]).reshape(1, 1, 1, 2, 1, 1)
-    split = [batch, groups, kernel[0] * kernel[1], 2, height[0], width[0]]
-    base = c.const(base)
-    at = c.op("Add", c.reshape(c[1], split), base)
-    inside = c.op("And", c.op("Less", at, c.const(size)), c.op("GreaterOrEqual", at, c.const(0)))
-    mask = c.reduce("Min", c.cast(inside, c.dtype()), [3], keepdims=False)
-    mask = c.reshape(mask, [batch, groups * kernel[0] * kernel[1], height[0], width[0]])
-    at = c.op("Max", c.op("Min", at, c.const(size - 1)), c.const(0))
-    offset = c.reshape(c.op("Sub", at, base), [batch, parts[0], height[0], width[0]])
-    return _deform(c, offset, mask, c[2], None if params["no_bias"] else c[3])

@@ -1,8 +1,10 @@
 """What moves numbers, and changes none: shapes, parts, repetitions."""
 import numpy as np
 
+from .sampling import counted
 from .shapes import is_static
 from .table import converts
+from .terms import term
 
 __all__ = []
 
@@ -334,10 +336,13 @@ def _(c):
 
 @converts("_npi_tril", "_npi_triu")
 def _(c):
-    if c.opset < 14:
-        raise c.unsupported(f"opset {c.opset}", "14 and newer")
-    return c.op("Trilu", c[0], c.const(c.params["k"], np.int64),
-                upper=int(c.op_name.endswith("triu")))
+    upper, k = c.op_name.endswith("triu"), c.params["k"]
+    if c.opset >= 14 and c.ndim() > 1:
+        return c.op("Trilu", c[0], c.const(k, np.int64), upper=int(upper))
+    rows, columns = (counted(c, dim, np.int64) for dim in c.out_dims()[-2:])
+    rows = rows.unsqueeze(1) + k
+    kept = columns >= rows if upper else columns <= rows
+    return kept.where(term(c, 0), 0).name
 
 
 @converts("diag", "_np_diag", "_np_diagonal")

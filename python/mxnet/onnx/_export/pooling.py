@@ -1,5 +1,4 @@
 """Pooling, and changes of an image's size."""
-import itertools
 import math
 
 import numpy as np
@@ -189,53 +188,6 @@ def _(c):
     sizes = c.sizes(c.out_dims())
     return c.op("Resize", c[0], None, None, sizes, mode="linear",
                 coordinate_transformation_mode=mode)
-
-
-@converts("BilinearSampler")
-def _(c):
-    return _sample(c, c[0], c[1])
-
-
-def _sample(c, x, grid):
-    if c.opset < 16:
-        raise c.unsupported(f"opset {c.opset}", "16 and newer")
-    mode = "bilinear" if c.opset < 20 else "linear"
-    grid = c.transpose(grid, [0, 2, 3, 1])
-    return c.op("GridSample", x, grid, mode=mode, padding_mode="zeros", align_corners=1)
-
-
-def _affine_grid(c, matrix, size):
-    """Positions from -1 to 1, moved by a matrix of 2 by 3."""
-    height, width = size
-    rows, columns = (np.linspace(-1, 1, n) if n > 1 else np.full(1, -1.0) for n in size)
-    points = np.array([(x, y, 1) for y, x in itertools.product(rows, columns)]).T
-    matrix = c.op("Reshape", matrix, c.ints(-1, 2, 3))
-    moved = c.op("MatMul", matrix, c.const(points))
-    return c.op("Reshape", moved, c.ints(-1, 2, height, width))
-
-
-@converts("GridGenerator")
-def _(c):
-    if c.params["transform_type"] != "affine":
-        return _warp(c)
-    return _affine_grid(c, c[0], c.params["target_shape"])
-
-
-def _warp(c):
-    """Positions of pixels plus a flow of as many pixels."""
-    sizes = c.dims()[2:]
-    if not all(map(is_static, sizes)):
-        raise c.unsupported("a flow of free size", "fixed sizes")
-    height, width = (size[0] for size in sizes)
-    y, x = np.mgrid[:height, :width]
-    half = np.array([max(width - 1, 1) / 2, max(height - 1, 1) / 2]).reshape(1, 2, 1, 1)
-    moved = c.op("Add", c[0], c.const(np.stack([x, y])[None]))
-    return c.op("Sub", c.op("Div", moved, c.const(half)), c.const(1))
-
-
-@converts("SpatialTransformer")
-def _(c):
-    return _sample(c, c[0], _affine_grid(c, c[1], c.params["target_shape"]))
 
 
 @converts("Crop")

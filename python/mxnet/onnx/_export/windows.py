@@ -60,11 +60,15 @@ def _(c):
 # ---- Fourier transforms: real and imaginary parts lie side by side
 
 def _transform(c, x, inverse):
-    if c.opset < 17:
-        raise c.unsupported(f"opset {c.opset}", "opset_version 17 and later, which have DFT")
     if c.opset >= 20:
         return c.op("DFT", x, None, c.const(1, np.int64), inverse=inverse)
     return c.op("DFT", x, axis=1, inverse=inverse)
+
+
+def _waves(count):
+    """Real parts of the waves of a transform, and imaginary parts."""
+    angles = np.outer(np.arange(count), np.arange(count)) % count * (2 * np.pi / count)
+    return np.cos(angles), np.sin(angles)
 
 
 def _length(c, dim):
@@ -75,7 +79,11 @@ def _length(c, dim):
 
 @converts("_contrib_fft")
 def _(c):
-    rows = c.op("Reshape", c[0], c.ints(-1, _length(c, c.dims()[-1]), 1))
+    count = _length(c, c.dims()[-1])
+    if c.opset < 17:    # which have no DFT
+        cosines, sines = _waves(count)
+        return c.op("MatMul", c[0], c.const(np.stack([cosines, -sines], -1).reshape(count, -1)))
+    rows = c.op("Reshape", c[0], c.ints(-1, count, 1))
     return c.reshape_out(_transform(c, rows, 0))
 
 
@@ -83,6 +91,9 @@ def _(c):
 def _(c):
     """The real parts, not divided by the length."""
     count = _length(c, c.dims()[-1]) // 2
+    if c.opset < 17:
+        cosines, sines = _waves(count)
+        return c.op("MatMul", c[0], c.const(np.stack([cosines, -sines], 1).reshape(-1, count)))
     rows = c.op("Reshape", c[0], c.ints(-1, count, 2))
     real = c.slice(_transform(c, rows, 1), 2, 0, 1)
     return c.reshape_out(c.op("Mul", real, c.const(count)))

@@ -1,0 +1,59 @@
+"""Failures of the exporter that searches among all operators, layers and opsets have found."""
+import numpy as np
+import pytest
+from onnx_checks import around_zero, check_symbol, operators
+
+import mxnet as mx
+
+S = mx.sym
+x, y = S.var("x"), S.var("y")
+
+
+def numpy_variables(*names):
+    return [S.var(name).as_np_ndarray() for name in names]
+
+
+# ---- opsets that have no operator for it
+
+@pytest.mark.parametrize("opset", [13, 14])
+@pytest.mark.parametrize("shape", [(4, 5), (2, 5, 3), (4,)])
+@pytest.mark.parametrize("k", [-1, 0, 2])
+def test_triangles(opset, shape, k, tmp_path):
+    a, = numpy_variables("x")
+    for function in (S.np.tril, S.np.triu):
+        path = check_symbol(function(a, k), {"x": around_zero(*shape)}, {}, tmp_path, opset_version=opset)
+        assert ("Trilu" in operators(path)) == (opset >= 14 and len(shape) > 1)
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "bool"])
+def test_bits(opset, dtype, tmp_path):
+    a, b = numpy_variables("x", "y")
+    if dtype == "bool":
+        arrays = {"x": np.array([0, 0, 1, 1], dtype), "y": np.array([0, 1, 0, 1], dtype)}
+    else:
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        rs = np.random.RandomState(0)
+        arrays = {n: np.concatenate([ends, rs.randint(low, high, 20, dtype)]).astype(dtype)
+                  for n, ends in (("x", [low, high, 0, 1]), ("y", [high, high, low, 3]))}
+    functions = [S.np.bitwise_and, S.np.bitwise_or, S.np.bitwise_xor]
+    for function in functions:
+        check_symbol(function(a, b), arrays, {}, tmp_path, opset_version=opset)
+    check_symbol(S.np.bitwise_not(a), {"x": arrays["x"]}, {}, tmp_path, opset_version=opset)
+
+
+# ---- operators that had no converter
+
+@pytest.mark.parametrize("blank", ["first", "last"])
+@pytest.mark.parametrize("steps", [False, True])
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("opset", [13, 21])
+def test_ctc_loss(blank, steps, counts, opset, tmp_path):
+    labels = np.array([[1, 2, 3], [1, 1, 0], [2, 0, 0], [3, 3, 3]], "float32") - (blank == "last")
+    arrays, options = {"x": around_zero(8, 4, 5), "y": np.abs(labels) if counts else labels}, {}
+    if steps:
+        arrays["steps"], options["data_lengths"] = np.array([8, 5, 3, 4], "float32"), S.var("steps")
+    if counts:
+        arrays["counts"], options["label_lengths"] = np.array([3, 2, 0, 3], "float32"), S.var("counts")
+    symbol = S.CTCLoss(x, y, blank_label=blank, use_data_lengths=steps, use_label_lengths=counts, **options)
+    check_symbol(symbol, arrays, {}, tmp_path, opset_version=opset)
