@@ -84,7 +84,7 @@ def graph_arrays(block):
     before their names)."""
     out = block._cached_graph[1]
     arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
-    parameters = block.collect_params()
+    parameters = dict(block.collect_params().items())    # which looks up paths, too: an input may have the name of one
     arrays = {}
     for name in out.list_inputs():    # 1.9.1 writes them in the order of the graph, too
         if name in parameters:

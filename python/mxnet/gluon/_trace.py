@@ -78,9 +78,9 @@ def renamed_graph(text, names):
     return symbol.load_json(json.dumps(graph))
 
 
-def input_names(described):
-    """Names of the variables for the arrays of a description of arguments: data, or data0, data1,
-    ..., where None has a number too."""
+def input_names(described, block):
+    """Names of the variables for the arrays of a description of arguments of `block`: data, or
+    data0, data1, ..., where None has a number too. A Parameter may have such a name itself."""
     leaves = []
 
     def walk(d):
@@ -93,7 +93,11 @@ def input_names(described):
                 if isinstance(x, tuple) and len(x) > 1 and isinstance(x[0], type) or x == ARRAY:
                     walk(x)
     walk(described)
-    return ['data'] if len(leaves) == 1 else [f'data{i}' for i, is_array in enumerate(leaves) if is_array]
+    names = ['data'] if len(leaves) == 1 else [f'data{i}' for i, is_array in enumerate(leaves) if is_array]
+    taken = {p.name for p in block.collect_params().values()}
+    while taken.intersection(names):
+        names = [f'{name}_input' if name in taken else name for name in names]
+    return names
 
 
 def signature(described, arrays):

@@ -263,7 +263,7 @@ class HybridBlock(Block):
         None."""
         asked = (described, set_mode(None, None), *(('numpy',) if _trace.of_numpy(args) else ()))
         if not self._cached_graph or self._cached_in != asked:
-            variables = [symbol.var(n) for n in _trace.input_names(described)]
+            variables = [symbol.var(n) for n in _trace.input_names(described, self)]
             out, *rest = _trace.compose(self, args, variables, described)
             self._cached_graph, self._cached_in, self._cached_out = (variables, out), asked, rest
         return self._cached_out[2] if len(self._cached_out) > 2 else None
@@ -278,7 +278,7 @@ class HybridBlock(Block):
                 raise _trace.TraceStopped(why)
             (variables, out), (nesting, reads) = self._cached_graph, self._cached_out[:2]
             return Trace(variables, out, nesting, False, reads, full)
-        variables = [symbol.var(n) for n in _trace.input_names(described)]
+        variables = [symbol.var(n) for n in _trace.input_names(described, self)]
         out, nesting, constants, reads = _trace.record(self, args, kwargs, arrays, variables)
         trace = Trace(variables, out, nesting, True, reads, full, constants)
         trace.guards = _trace.guards_of(_trace.blocks_below(self))

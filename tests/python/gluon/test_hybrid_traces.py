@@ -529,3 +529,50 @@ def test_summary_of_a_hybridized_network_is_that_of_a_plain_one(capsys):
     with pytest.raises(Exception):
         net.summary(mx.nd.ones((3, 6)))      # of another width
     assert net._active
+
+
+@pytest.mark.parametrize('kind', ['forward', 'hybrid_forward'])
+@pytest.mark.parametrize('names', [('data', 'weight'), ('data0', 'data1'), ('data1', 'data1_input')])
+def test_parameters_may_have_the_names_of_inputs(kind, names, tmp_path):
+    """Graphs computed with the input in the place of the Parameter."""
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix='')
+            self.a, self.b = (self.params.get(name, shape=(4,), init=mx.init.Constant(i + 2)) for i, name in enumerate(names))
+
+    class Recorded(Net):
+        def forward(self, x, *more):
+            return sum(more, x * self.a.data()) + self.b.data()
+
+    class Composed(Net):
+        def hybrid_forward(self, F, x, *more, a, b):
+            return F.broadcast_add(sum(more, F.broadcast_mul(x, a)), b)
+
+    arrays = [nd.array([[1, 2, 3, 4]]), nd.array([[5, 6, 7, 8]])][:1 if names[0] == 'data' else 2]
+    net = Recorded() if kind == 'forward' else Composed()
+    net.initialize()
+    plain = net(*arrays).asnumpy()
+    net.hybridize()
+    np.testing.assert_array_equal(net(*arrays).asnumpy(), plain)
+    graph, params = net.export(str(tmp_path / 'net'))
+    inputs = [v.name for v in net._cached_graph[0]]
+    assert set(nd.load(params)) == {'arg:' + name for name in names} and not set(inputs) & set(names)
+    again = gluon.SymbolBlock.imports(graph, inputs, params)
+    np.testing.assert_array_equal(again(*arrays).asnumpy(), plain)
+
+
+def test_an_input_with_the_name_of_an_attribute_is_no_parameter(tmp_path):
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.data = self.params.get('data', shape=(4,), init='ones')
+
+        def hybrid_forward(self, F, x, data):
+            return F.broadcast_add(x, data)
+
+    net = Net()
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+    assert set(nd.load(net.export(str(tmp_path / 'net'))[1])) == {'arg:' + net.data.name}

@@ -1,7 +1,7 @@
 """Failures of the exporter that searches among all operators, layers and opsets have found."""
 import numpy as np
 import pytest
-from onnx_checks import around_zero, check_symbol, operators
+from onnx_checks import around_zero, check_block, check_symbol, operators
 
 import mxnet as mx
 
@@ -57,3 +57,41 @@ def test_ctc_loss(blank, steps, counts, opset, tmp_path):
         arrays["counts"], options["label_lengths"] = np.array([3, 2, 0, 3], "float32"), S.var("counts")
     symbol = S.CTCLoss(x, y, blank_label=blank, use_data_lengths=steps, use_label_lengths=counts, **options)
     check_symbol(symbol, arrays, {}, tmp_path, opset_version=opset)
+
+
+# ---- blocks whose attributes or Parameters have names that others have
+
+class Named(mx.gluon.HybridBlock):
+    """A block with an attribute of some name."""
+
+    def __init__(self, name, kind, **kwargs):
+        super().__init__(**kwargs)
+        self._kind, self._name = kind, name
+        with self.name_scope():
+            self.dense = mx.gluon.nn.Dense(3, prefix="d_")
+            if kind == "Parameter":
+                setattr(self, name, self.params.get(name, shape=(3,), init="ones"))
+            else:
+                setattr(self, name, mx.gluon.nn.Dense(3, flatten=False, prefix="e_") if kind == "child" else lambda *_: 1 / 0)
+
+    def hybrid_forward(self, F, a, **params):
+        made = self.dense(a)
+        if self._kind == "child":
+            return getattr(self, self._name)(made)
+        return F.broadcast_add(made, params[self._name]) if params else made
+
+
+@pytest.mark.parametrize("name", ["data", "symbol", "get_params", "shape", "name_", "data0", "inputs"])
+@pytest.mark.parametrize("kind", ["Parameter", "child", "method"])
+@pytest.mark.parametrize("prefix", [None, ""])
+def test_names_of_attributes(name, kind, prefix, tmp_path):
+    block = Named(name, kind, prefix=prefix)
+    block.initialize()
+    check_block(block, [around_zero(2, 4)], tmp_path)
+
+
+def test_a_block_is_no_module(tmp_path):
+    block = Named("symbol", "method")
+    block.get_params = None
+    block.initialize()
+    check_block(block, [around_zero(2, 4)], tmp_path)

@@ -136,10 +136,10 @@ def read_model(model, params, in_shapes, in_types):
         return Source(sym.load(os.fspath(model)), _parameters(params))
     if isinstance(model, Symbol):
         return Source(model, _parameters(params))
-    if hasattr(model, "get_params") and hasattr(model, "symbol"):
-        return _of_module(model, params)
     if hasattr(model, "collect_params") and hasattr(model, "hybridize"):
         return _of_block(model, params, in_shapes, in_types)
+    if hasattr(model, "get_params") and hasattr(model, "symbol"):
+        return _of_module(model, params)
     raise CheckedValueError(f"[onnx.export_model] sym is a {type(model).__name__}; accepted: a "
                             "Symbol, the path of a -symbol.json file, a HybridBlock or a Module")
 
