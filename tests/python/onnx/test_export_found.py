@@ -1,7 +1,7 @@
 """Failures of the exporter that searches among all operators, layers and opsets have found."""
 import numpy as np
 import pytest
-from onnx_checks import around_zero, check_block, check_symbol, operators
+from onnx_checks import around_zero, check_block, check_symbol, onnx, operators
 
 import mxnet as mx
 
@@ -95,3 +95,22 @@ def test_a_block_is_no_module(tmp_path):
     block.get_params = None
     block.initialize()
     check_block(block, [around_zero(2, 4)], tmp_path)
+
+
+# ---- dtypes
+
+@pytest.mark.parametrize("opset", [13, 16])
+def test_loops_of_bfloat16(opset, tmp_path):
+    made, _ = S.contrib.foreach(lambda a, b: (S.sin(a) + b, S.sin(b) + a), x, y)
+    arrays = {"x": mx.nd.ones((2, 3)).astype("bfloat16"), "y": mx.nd.ones((3,)).astype("bfloat16")}
+    path = str(tmp_path / "model.onnx")
+    if opset == 13:
+        with pytest.raises(mx.MXNetError, match="Scan of bfloat16 in opset 13 cannot be exported; accepted: opset_version 16"):
+            mx.onnx.export_model(made, {}, arrays, onnx_file_path=path, opset_version=opset)
+        return
+    mx.onnx.export_model(made, {}, arrays, onnx_file_path=path, opset_version=opset)
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    inner, = (a.g for node in model.graph.node for a in node.attribute if a.name == "body")
+    names = [node.name for node in (*model.graph.node, *inner.node)]
+    assert len(set(names)) == len(names) and "Cast" in {node.op_type for node in inner.node}

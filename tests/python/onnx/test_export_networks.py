@@ -179,6 +179,8 @@ def test_bfloat16_is_cast_where_onnx_has_no_operator_for_it(tmp_path):
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
     assert {v.type.tensor_type.elem_type for v in (*model.graph.input, *model.graph.output)} == {onnx.TensorProto.BFLOAT16}
+    names = [node.name for node in model.graph.node]
+    assert len(set(names)) == len(names)
     theirs = onnx.reference.ReferenceEvaluator(model).run(None, {"data": x.astype(ml_dtypes.bfloat16)})[0]
     np.testing.assert_allclose(theirs.astype("float32"), ours, rtol=0.02, atol=0.02 * np.abs(ours).max())
 

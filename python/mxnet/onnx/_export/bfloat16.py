@@ -1,4 +1,5 @@
 """bfloat16 where ONNX has it: operators that know it in newer opsets only compute in float32."""
+from ...base import MXNetError
 from .graph import graphs_of
 from .package import onnx
 
@@ -22,6 +23,7 @@ def _widened(graph, given, types, wide):
     for node in given:
         inner = graphs_of(node)
         if inner:
+            _check_loop(graph, node, types)
             _widen_inner(graph, node, inner, types, wide)
             nodes.append(node)
             continue
@@ -32,7 +34,7 @@ def _widened(graph, given, types, wide):
             for i in narrow:
                 if node.input[i] not in wide:
                     wide[node.input[i]] = graph.unique(f"{node.input[i]}_float32")
-                    nodes.append(_cast(node.input[i], wide[node.input[i]], proto.FLOAT))
+                    nodes.append(_cast(graph, node.input[i], wide[node.input[i]], proto.FLOAT))
                 node.input[i] = wide[node.input[i]]
         nodes.append(node)
         for i in range(len(node.output)):
@@ -41,8 +43,18 @@ def _widened(graph, given, types, wide):
                 if refused:
                     name, node.output[i] = node.output[i], graph.unique(f"{node.output[i]}_float32")
                     wide[name] = node.output[i]
-                    nodes.append(_cast(node.output[i], name, proto.BFLOAT16))
+                    nodes.append(_cast(graph, node.output[i], name, proto.BFLOAT16))
     return nodes
+
+
+def _check_loop(graph, node, types):
+    """Opsets before 16 have no loops and branches of bfloat16."""
+    proto = onnx().TensorProto
+    values = [value for body in graphs_of(node) for value in (*body.input, *body.output)]
+    kinds = {types.get(name) for name in node.input} | {v.type.tensor_type.elem_type for v in values}
+    if proto.BFLOAT16 in kinds and graph.opset < 16:
+        raise MXNetError(f"[onnx.export_model] node {node.name!r}: {node.op_type} of bfloat16 in opset "
+                         f"{graph.opset} cannot be exported; accepted: opset_version 16 and later, or float32")
 
 
 def _widen_inner(graph, node, inner, types, wide):
@@ -57,8 +69,10 @@ def _widen_inner(graph, node, inner, types, wide):
         types[name] = value.type.tensor_type.elem_type
 
 
-def _cast(name, result, kind):
-    return onnx().helper.make_node("Cast", [name], [result], name=result, to=int(kind))
+def _cast(graph, name, result, kind):
+    """Its result may have had the name of another node before."""
+    own = graph.unique(f"{result}_cast")
+    return onnx().helper.make_node("Cast", [name], [result], name=own, to=int(kind))
 
 
 def _formal(parameters, i):
