@@ -45,6 +45,7 @@ std::optional<KnownRange> RangeOf(const Node& node) {
   range.low = std::strtof(low->second.c_str(), nullptr), range.high = std::strtof(high->second.c_str(), nullptr);
   const std::string dtype = type == dict.end() ? "int8" : type->second;
   range.is_unsigned = dtype == "uint8" || (dtype == "auto" && range.low >= 0);
+  range.halves = !Requantizes(node);
   return range;
 }
 std::optional<NodeEntry> DequantizedSums(const Node& node) {

@@ -35,6 +35,7 @@ NodeEntry Dequantize(const std::vector<NodeEntry>& integers, const std::string& 
 struct KnownRange {
   bool is_unsigned = false;
   float low = 0, high = 0;
+  bool halves = false;  // its larger magnitude is as many steps as Levels says (quantized.h), else WholeLevels
 };
 /* Of a node that Requantize or Quantize made and calibration has given a range; nothing: it finds
  * one in each run, or the node is another. */

@@ -20,6 +20,23 @@
 
 namespace mxnet {
 namespace quantized {
+
+const int32_t* WideBias(KernelArgs& args, const LayerRanges& ranges, int arrays) {
+  if (arrays < 3) return nullptr;
+  const TBlob& bias = args.in[2];
+  const bool is_wide = bias.dtype == kInt32;
+  const double unit = static_cast<double>(ranges.data) * static_cast<double>(ranges.weight);
+  const auto levels = static_cast<double>(is_wide ? WholeLevels(args.in[0].dtype) : Levels(args.in[0].dtype));
+  double scale = unit > 0 ? static_cast<double>(ranges.bias) * levels / unit : 0;
+  if (is_wide) scale *= static_cast<double>(WholeLevels(kInt8)) / static_cast<double>(kSumLevels);
+  int32_t* wide = nn::Workspace<int32_t>(args, bias.Size());
+  for (int64_t i = 0; i < bias.Size(); ++i) {
+    const double value = scale * (is_wide ? bias.data<int32_t>()[i] : bias.data<int8_t>()[i]);
+    wide[i] = static_cast<int32_t>(std::min(2147483647.0, std::max(-2147483648.0, value == value ? value : 0.0)));
+  }
+  return wide;
+}
+
 namespace {
 
 using nn::Named;
@@ -52,36 +69,9 @@ bool LayerType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return (*in)[0] != kDTypeUnknown;
 }
 
-/* Largest magnitudes of the ranges of a layer's inputs. */
-struct LayerRanges {
-  float data, weight, bias = 0;
-  LayerRanges(const KernelArgs& args, int arrays)
-      : data(LargestIn(args.in[arrays], args.in[arrays + 1])), weight(LargestIn(args.in[arrays + 2], args.in[arrays + 3])) {
-    if (arrays > 2) bias = LargestIn(args.in[arrays + 4], args.in[arrays + 5]);
-  }
-};
-
 void StoreSumRange(KernelArgs& args, const LayerRanges& ranges) {
   const float largest = LargestSum(args.in[0].dtype, ranges.data, kInt8, ranges.weight);
   StoreRange(args, -largest, largest);
-}
-
-/* The bias in units of the sums, cut towards zero; null without one. One of 32 bits has the
- * range of 2^31 - 1. */
-const int32_t* WideBias(KernelArgs& args, const LayerRanges& ranges, int arrays) {
-  if (arrays < 3) return nullptr;
-  const TBlob& bias = args.in[2];
-  const bool is_wide = bias.dtype == kInt32;
-  const double unit = static_cast<double>(ranges.data) * static_cast<double>(ranges.weight);
-  const auto levels = static_cast<double>(is_wide ? WholeLevels(args.in[0].dtype) : Levels(args.in[0].dtype));
-  double scale = unit > 0 ? static_cast<double>(ranges.bias) * levels / unit : 0;
-  if (is_wide) scale *= static_cast<double>(WholeLevels(kInt8)) / static_cast<double>(kSumLevels);
-  int32_t* wide = nn::Workspace<int32_t>(args, bias.Size());
-  for (int64_t i = 0; i < bias.Size(); ++i) {
-    const double value = scale * (is_wide ? bias.data<int32_t>()[i] : bias.data<int8_t>()[i]);
-    wide[i] = static_cast<int32_t>(std::min(2147483647.0, std::max(-2147483648.0, value == value ? value : 0.0)));
-  }
-  return wide;
 }
 
 /* The bias added to rows of its width; several short ones at a time. */

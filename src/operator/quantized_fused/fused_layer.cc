@@ -15,6 +15,7 @@
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/nodes/quantize_nodes.h"
+#include "operator/quantized/layers.h"
 #include "operator/quantized/packed_layer.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/dtypes.h"
@@ -45,21 +46,27 @@ const FusedBytesParam& P(const Attrs& a) { return a.get<FusedBytesParam>(); }
 
 // ---- parameters as text
 
-constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kRelu[] = "with_relu", kPost[] = "post";
+constexpr char kOut[] = "out_range", kAddend[] = "addend_range", kOwn[] = "own_range", kRelu[] = "with_relu", kPost[] = "post";
 
-std::string RangeText(const ByteRange& r) { return DTypeName(r.dtype) + std::string(" ") + ExactText(r.low) + " " + ExactText(r.high); }
+std::string RangeText(const ByteRange& r) {
+  return DTypeName(r.dtype) + std::string(" ") + ExactText(r.low) + " " + ExactText(r.high) + (r.halves ? " halves" : "");
+}
 
 /* Of a parameter that RangeText wrote; false: there is none. A range of floats has no ends. */
 bool TakeRange(const char* op, AttrDict* dict, const char* key, ByteRange* range) {
   const auto it = dict->find(key);
   if (it == dict->end()) return false;
-  char dtype[8] = "";
+  char dtype[8] = "", levels[8] = "";
   double low = 0, high = 0;
-  const bool read = std::sscanf(it->second.c_str(), "%7s %lf %lf", dtype, &low, &high) == 3;
+  const int read = std::sscanf(it->second.c_str(), "%7s %lf %lf %7s", dtype, &low, &high, levels);
   const std::string name = dtype;
-  MXNET_CHECK_KIND(read && (name == "int8" || name == "uint8" || name == "float32"), Value)
-      << "[" << op << "] " << key << " is '" << it->second << "'; accepted: int8, uint8 or float32, and two numbers";
-  *range = {name == "uint8" ? int{kUint8} : name == "int8" ? int{kInt8} : int{kFloat32}, static_cast<float>(low), static_cast<float>(high)};
+  const bool halves = std::string(levels) == "halves";
+  MXNET_CHECK_KIND(read == 3 + halves && (name == "int8" || name == "uint8" || name == "float32"), Value)
+      << "[" << op << "] " << key << " is '" << it->second << "'; accepted: int8, uint8 or float32, two numbers, and perhaps halves";
+  *range = {name == "uint8"  ? int{kUint8}
+            : name == "int8" ? int{kInt8}
+                             : int{kFloat32},
+            static_cast<float>(low), static_cast<float>(high), halves};
   dict->erase(it);
   return true;
 }
@@ -70,6 +77,8 @@ std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
   MXNET_CHECK_KIND(TakeRange(kind.fused, &rest, kOut, &p->form.out), Value)
       << "[" << kind.fused << "] " << kOut << " is not given; it is needed";
   p->form.add = TakeRange(kind.fused, &rest, kAddend, &p->form.addend);
+  ByteRange own;
+  if (TakeRange(kind.fused, &rest, kOwn, &own)) p->form.own = own;
   p->form.relu = rest.erase(kRelu) > 0;
   std::string post;
   nn::TakeText(&rest, kPost, &post);
@@ -77,6 +86,8 @@ std::shared_ptr<const void> Parse(const LayerKind& kind, const AttrDict& dict) {
   MXNET_CHECK_KIND(!p->form.add || IsBytes(p->form.addend.dtype) == IsBytes(p->form.out.dtype), Value)
       << "[" << kind.fused << "] " << kAddend << " is of " << DTypeName(p->form.addend.dtype) << ", " << kOut << " of "
       << DTypeName(p->form.out.dtype) << "; accepted: both of 8 bits, or both of float32";
+  MXNET_CHECK_KIND(!p->form.own || (p->form.add && IsBytes(p->form.addend.dtype) && IsBytes(own.dtype)), Value)
+      << "[" << kind.fused << "] " << kOwn << " is given; accepted: 8 bits beside an addend of 8 bits";
   p->layer = MakeAttrs(Op::Get(kind.layer), std::move(rest));
   return p;
 }
@@ -107,25 +118,39 @@ bool InferType(const Attrs& attrs, const InferSwitches& switches, std::vector<in
 
 // ---- computing
 
-float StepOf(const ByteRange& r) { return IsBytes(r.dtype) ? LargestOf(r.low, r.high) / WholeLevels(r.dtype) : 1; }
+float StepOf(const ByteRange& r) {
+  if (!IsBytes(r.dtype)) return 1;
+  return LargestOf(r.low, r.high) / (r.halves ? Levels(r.dtype) : WholeLevels(r.dtype));
+}
+
+/* Sums of integers end where both ranges together do: integers that were cut may lie beyond. */
+void CutSum(const FusedForm& form, LayerCall* call) {
+  const float largest = LargestOf(form.own->low, form.own->high) + LargestOf(form.addend.low, form.addend.high);
+  if (largest > (LimitsOf(form.out.dtype).high + 0.5f) * call->dst_step) return;
+  call->cuts = true, call->low = call->relu ? 0 : -largest, call->high = largest;
+  call->relu = false;
+}
 
 /* What LayerCall wants to know of the ranges. */
 void ReadRanges(KernelArgs& args, LayerCall* call) {
-  const auto& p = P(*args.attrs);
-  const int arrays = p.LayerInputs() / 3;
-  auto largest = [&](int array) { return LargestIn(args.in[arrays + 2 * array], args.in[arrays + 2 * array + 1]); };
-  call->scale = largest(0) / WholeLevels(args.in[0].dtype) * (largest(1) / WholeLevels(kInt8));
-  call->dst_step = StepOf(p.form.out);
-  call->addend_step = StepOf(p.form.addend);
-  if (arrays < 3) return;
-  // As the layer alone does: its bias counts half steps, its sums whole ones.
-  const TBlob& bias = args.in[2];
-  const float halves = Levels(args.in[0].dtype) / WholeLevels(args.in[0].dtype) * (Levels(kInt8) / WholeLevels(kInt8));
-  const bool is_wide = bias.dtype == kInt32;
-  const float step = is_wide ? largest(2) / kSumLevels : largest(2) / Levels(kInt8) * halves;
-  float* numbers = nn::Workspace<float>(args, bias.Size());
-  for (int64_t i = 0; i < bias.Size(); ++i)
-    numbers[i] = step * static_cast<float>(is_wide ? bias.data<int32_t>()[i] : bias.data<int8_t>()[i]);
+  const auto& form = P(*args.attrs).form;
+  const int arrays = P(*args.attrs).LayerInputs() / 3;
+  const LayerRanges ranges(args, arrays);
+  call->scale = ranges.data / WholeLevels(args.in[0].dtype) * (ranges.weight / WholeLevels(kInt8));
+  call->dst_step = StepOf(form.out);
+  call->addend_step = StepOf(form.addend);
+  if (form.own) {
+    ByteRange read = *form.own;
+    read.halves = true;
+    call->between = Affine{read.dtype, StepOf(read), 0};
+    // What the integers stand for behind the rounding is a little less than what they were made of.
+    call->scale *= form.own->halves ? 1 : WholeLevels(read.dtype) / Levels(read.dtype);
+    CutSum(form, call);
+  }
+  const int32_t* bias = WideBias(args, ranges, arrays);
+  if (!bias) return;
+  float* numbers = nn::Workspace<float>(args, args.in[2].Size());
+  for (int64_t i = 0; i < args.in[2].Size(); ++i) numbers[i] = call->scale * static_cast<float>(bias[i]);
   call->bias = numbers;
 }
 
@@ -149,6 +174,12 @@ TBlob Plain(KernelArgs& args, const TBlob& b) {
   return plain;
 }
 
+/* The number that the nearest of these integers stands for. */
+float Between(const Affine& form, float y) {
+  const ByteLimits limits = LimitsOf(form.dtype);
+  return std::min(limits.high, std::max(limits.low, std::nearbyint(y * StepsOf(1, form.step)))) * form.step;
+}
+
 /* What becomes of the layer's sums. `other`: the addend, or null. */
 void FinishAll(const LayerCall& call, const int32_t* sums, const TBlob* other, int64_t n, char* to) {
   const bool is_unsigned = call.dst_type == kUint8, steps = IsBytes(call.dst_type);
@@ -159,8 +190,10 @@ void FinishAll(const LayerCall& call, const int32_t* sums, const TBlob* other, i
   ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       float y = static_cast<float>(sums[i]) * call.scale;
+      if (call.between) y = Between(*call.between, y);
       if (other) y += call.addend_step * addend(i);
       if (call.relu) y = std::max(y, 0.0f);
+      if (call.cuts) y = std::min(call.high, std::max(call.low, y));
       if (!steps) {
         reinterpret_cast<float*>(to)[i] = y;
         continue;
@@ -240,7 +273,8 @@ void Forward(KernelArgs& args) {
   const TBlob* addend = p.form.add ? &args.in[args.in.size() - 1] : nullptr;
   Describe(args, &call);
   // Ranges without extent have no steps to divide by.
-  const bool usable = call.scale > 0 && call.dst_step > 0 && call.scale < INFINITY && call.dst_step < INFINITY;
+  const auto has_steps = [](float step) { return step > 0 && step < INFINITY; };
+  const bool usable = has_steps(call.scale) && has_steps(call.dst_step) && (!call.between || has_steps(call.between->step));
   if (usable && g_fused_layer && Env::Get().onednn_enabled && (!addend || call.dst.channels_last || call.dense)) {
     call.accumulate = addend != nullptr;
     const bool apart = addend && addend->dptr != args.out[0].dptr;
@@ -317,10 +351,11 @@ NodePtr FuseLayer(const Node& layer, const FusedForm& form, const NodeEntry* add
   AttrDict dict = layer.attrs->dict;
   if (!kind) {
     kind = KindOf(layer, true);
-    for (const char* key : {kOut, kAddend, kRelu, kPost}) dict.erase(key);
+    for (const char* key : {kOut, kAddend, kOwn, kRelu, kPost}) dict.erase(key);
   }
   dict[kOut] = RangeText(form.out);
   if (form.add) dict[kAddend] = RangeText(form.addend);
+  if (form.own) dict[kOwn] = RangeText(*form.own);
   if (form.relu) dict[kRelu] = "True";
   if (form.post) dict[kPost] = nn::EpilogueText(form.post);
   std::vector<NodeEntry> inputs = layer.inputs;

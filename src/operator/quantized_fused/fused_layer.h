@@ -18,12 +18,16 @@ namespace quantized {
 struct ByteRange {
   int dtype = kInt8;  // or uint8; float32: numbers, which have no range
   float low = 0, high = 0;
+  bool halves = false;  // the larger magnitude is as many steps as Levels says, else WholeLevels
 };
 
 /* The result is relu(layer(data) + addend), in 8 bits or float32, as the addend is; or post of
  * that sum, where it is in float32 or there is none. */
 struct FusedForm {
   ByteRange out, addend;
+  /* Beside an addend of 8 bits: the layer gave integers of this range, which the sum took as those
+   * of half steps. So its numbers are rounded before the addend comes. */
+  std::optional<ByteRange> own;
   bool add = false, relu = false;
   nn::EpilogueOp post;
 };

@@ -12,7 +12,7 @@ using quantized::ByteRange;
 using quantized::FusedForm;
 using quantized::FusedFormOf;
 
-ByteRange Of(const graph_ops::KnownRange& r) { return {r.is_unsigned ? int{kUint8} : int{kInt8}, r.low, r.high}; }
+ByteRange Of(const graph_ops::KnownRange& r) { return {r.is_unsigned ? int{kUint8} : int{kInt8}, r.low, r.high, r.halves}; }
 
 class QuantizedFuser {
  public:
@@ -66,10 +66,12 @@ class QuantizedFuser {
       const NodeEntry &other = sum.inputs[1 - i], &other_before = sum_before.inputs[1 - i];
       const auto form = FusedFormOf(layer);
       const auto addend = KnownRangeOf(other);
-      if (!form || form->add || form->relu || !addend || !ReadOnce(*sum_before.inputs[i].node)) continue;
-      if (form->out.dtype == kUint8 || info_.dtype(other_before) != addend->dtype) continue;  // uint8: a relu came before
+      if (!form || form->add || form->post || !addend || !ReadOnce(*sum_before.inputs[i].node)) continue;
+      if (form->relu && form->out.dtype != kUint8) continue;  // which has none below 0
+      if (info_.dtype(other_before) != addend->dtype) continue;
       FusedForm with;
-      with.out = out, with.addend = *addend, with.add = true;
+      with.out = out, with.own = form->out, with.addend = *addend, with.add = true;
+      with.addend.halves = true;  // as the sum takes both
       gone_ += 2;
       return quantized::FuseLayer(layer, with, &other, n->name);
     }
