@@ -114,3 +114,94 @@ def test_loops_of_bfloat16(opset, tmp_path):
     inner, = (a.g for node in model.graph.node for a in node.attribute if a.name == "body")
     names = [node.name for node in (*model.graph.node, *inner.node)]
     assert len(set(names)) == len(names) and "Cast" in {node.op_type for node in inner.node}
+
+
+BINARY = ["add", "multiply", "maximum", "minimum", "power", "mod", "fmod", "floor_divide", "copysign"]
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "bool", "float32"])
+def test_functions_of_small_numbers_and_of_zeros(name, dtype, tmp_path):
+    """ONNX has few of them in 8 bits or for truth values, and runtimes refuse to divide by 0."""
+    if dtype == "bool" and BINARY.index(name) > 3:
+        return
+    a, b = numpy_variables("x", "y")
+    arrays = {"x": np.array([5, 3, 0, 7, 1, 2], dtype), "y": np.array([0, 2, 0, 3, 1, 1], dtype)}
+    if dtype in ("int8", "int32", "float32"):
+        arrays["x"][3] = -7
+    if name == "floor_divide":
+        arrays["x"][2] = 1      # 0 / 0
+    check_symbol(getattr(S.np, name)(a, b), arrays, {}, tmp_path)
+    check_symbol(getattr(S.np, name)(a, 2), {"x": arrays["x"]}, {}, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+def test_sums_and_products_of_small_numbers(dtype, tmp_path):
+    a, b = numpy_variables("x", "y")
+    rs = np.random.RandomState(0)
+    arrays = {n: rs.randint(0, 2 if dtype == "bool" else 3, (3, 3)).astype(dtype) for n in "xy"}
+    for symbol in (S.np.dot(a, b), S.np.matmul(a, b), S.np.tensordot(a, b, axes=1), S.np.kron(a, b)):
+        check_symbol(symbol, arrays, {}, tmp_path)
+    if dtype != "bool":
+        check_symbol(S.np.trace(a), {"x": arrays["x"]}, {}, tmp_path)
+
+
+@pytest.mark.parametrize("opset", [16, 21])
+def test_half_precision_that_readers_do_not_add(opset, tmp_path):
+    a, b, v = numpy_variables("x", "y", "v")
+    places = np.array([[0, 1, 0], [2, 0, 2]], "int64")
+    check_symbol(S.npx.index_add(a, b, v), {"x": around_zero(2, 3).astype("float16"), "y": places,
+                                            "v": around_zero(3).astype("float16")}, {}, tmp_path, 1e-2, opset_version=opset)
+
+
+# ---- positions and lengths beyond the ends
+
+def test_lengths_beyond_the_ends(tmp_path):
+    arrays = {"x": around_zero(4, 3, 2), "y": np.array([0, 9, 2], "float32")}
+    for name in ("SequenceLast", "SequenceReverse", "SequenceMask"):
+        check_symbol(getattr(S, name)(x, y, use_sequence_length=True), arrays, {}, tmp_path)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge"])
+def test_padding_larger_than_the_array(mode, tmp_path):
+    a, = numpy_variables("x")
+    for widths in (((1, 2), (0, 5)), ((3, 0), (0, 0))):
+        check_symbol(S.np.pad(a, widths, mode=mode), {"x": around_zero(2, 3)}, {}, tmp_path)
+
+
+def test_batch_take_of_several_dimensions(tmp_path):
+    check_symbol(S.batch_take(x, y), {"x": around_zero(2, 3, 4), "y": np.array([[0, 3, 9], [2, -1, 0]], "int32")}, {}, tmp_path)
+
+
+# ---- special shapes and options
+
+def test_vectors_behind_transposed_matrices(tmp_path):
+    """ONNX Runtime makes one node of Transpose and MatMul, which is wrong for vectors."""
+    a, b = numpy_variables("x", "y")
+    arrays = {"x": around_zero(3, 4), "y": around_zero(3)}
+    check_symbol(S.dot(x, y, transpose_a=True), arrays, {}, tmp_path)
+    check_symbol(S.dot(S.transpose(x), y), arrays, {}, tmp_path)
+    for function in (S.np.dot, S.np.matmul):
+        check_symbol(function(a.transpose(), b), arrays, {}, tmp_path)
+
+
+def test_determinants_products_and_parts(tmp_path):
+    a, b = numpy_variables("x", "y")
+    check_symbol(S.linalg.det(x), {"x": around_zero(3, 3)}, {}, tmp_path)
+    c = around_zero(3, 5)
+    c[0, 0] = np.nan        # is not read
+    check_symbol(S.linalg.gemm(x, y, S.var("z"), beta=0.0), {"x": around_zero(3, 4), "y": around_zero(4, 5), "z": c}, {}, tmp_path)
+    check_symbol(S.np.einsum("...ij,...jk->...ik", a, b), {"x": around_zero(2, 3, 4), "y": around_zero(5, 2, 4, 3)}, {}, tmp_path)
+    check_symbol(S.Group(list(S.np.hsplit(a, [1, 3]))), {"x": around_zero(5)}, {}, tmp_path)
+    check_symbol(S.np.roll(a, 2, axis=()), {"x": around_zero(2, 3)}, {}, tmp_path)
+    counts = S.Group(list(S._internal._histogram(x, bin_cnt=3, range=(1, 1))))
+    check_symbol(counts, {"x": np.array([0.4, 0.6, 1, 1, 1.4, 1.6], "float32")}, {}, tmp_path)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_arrays_without_elements(opset, tmp_path):
+    a, b = numpy_variables("x", "y")
+    with mx.util.np_shape(True):
+        for symbol, arrays in ((a.reshape(3, -1), {"x": (0, 3)}), (S.np.repeat(a, 0, axis=1), {"x": (2, 3)}),
+                               (S.np.tensordot(a, b, axes=1), {"x": (2, 0), "y": (0, 3)}), (S.dot(x, y), {"x": (2, 0), "y": (0, 3)})):
+            check_symbol(symbol, {n: np.ones(s, "float32") for n, s in arrays.items()}, {}, tmp_path, opset_version=opset)

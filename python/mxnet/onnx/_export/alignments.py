@@ -1,6 +1,7 @@
 """Connectionist temporal classification (Graves et al., ICML 2006): a Scan over the steps."""
 import numpy as np
 
+from ... import _dtypes
 from .sampling import counted
 from .shapes import Value
 from .table import converts
@@ -59,12 +60,13 @@ def _sum_of(logs):
 def _(c):
     labels, counts, blank = _labels(c)
     states, skips = _states(c, labels, blank)
-    steps, dtype = c.dims()[0], c.dtype()
-    chances = term(c, 0).op("LogSoftmax", axis=2)
+    wide = _dtypes.number(c.dtype()) == _dtypes.number(np.float64)
+    steps, dtype = c.dims()[0], np.float64 if wide else np.float32
+    chances = term(c, 0, dtype).op("LogSoftmax", axis=2)
     shape = c.op("Concat", c.size(steps), c.op("Shape", states.name), axis=0)
     own = chances.op("GatherElements", states.op("Expand", Term(c, shape, np.int64)), axis=2)
     place = Term(c, c.op("CumSum", (states * 0 + 1).name, c.const(1, np.int64)), np.int64)
-    start = place.same(1).where(Term(c, c.const(0), dtype), _NEVER)
+    start = place.same(1).where(Term(c, c.const(0, dtype), dtype), _NEVER)
     live = None
     if c.params["use_data_lengths"]:
         live = (counted(c, steps, np.int64).unsqueeze(1) < term(c, 2, np.int64)).unsqueeze(2)
@@ -74,12 +76,12 @@ def _(c):
     total = last.op("GatherElements", ends, axis=1)
     one, other = total.columns(0, 1), counts.same(0).where(_NEVER, total.columns(1, 2))
     total = _sum_of([one, other]).squeeze(1)
-    return (total > _NEVER / 2).where(-total, 0).name
+    return (total > _NEVER / 2).where(-total, 0).to(c.out_dtype()).name
 
 
 def _last(c, start, own, skips, live):
     """The logarithms of chances of the states behind the last step of each sequence."""
-    dtype, batch = c.dtype(), c.dims()[1]
+    dtype, batch = start.dtype, c.dims()[1]
     width = tuple(2 * n + 1 for n in c.dims(1)[1])
     body = c.body()
     before = Term(body, body.input(f"{c.name}_before", (batch, width), dtype).name, dtype)

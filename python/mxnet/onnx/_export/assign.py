@@ -1,7 +1,7 @@
 """What puts elements in, takes them out, or replaces them."""
 import numpy as np
 
-from ... import ndarray as nd
+from ... import _dtypes, ndarray as nd
 from ... import util
 from ..._operators.functions import ndarray_function
 from .indexing import coordinates_last, whole
@@ -87,7 +87,9 @@ def _(c):
     least = 16 if fold in ("add", "mul") else 18
     if c.opset < least:
         raise c.unsupported(f"opset {c.opset}", f"{least} and newer")
-    return c.op("ScatterND", c[0], coordinates_last(c, 1), c[2], reduction=fold)
+    dtype = np.float32 if _dtypes.name(c.dtype()) == "float16" else c.dtype()    # readers fold no halves
+    made = c.op("ScatterND", c.input_as(0, dtype), coordinates_last(c, 1), c.input_as(2, dtype), reduction=fold)
+    return c.cast_from(made, dtype, c.dtype())
 
 
 @converts("fill_element_0index")
@@ -169,8 +171,9 @@ def _(c):
     places = int(places) if whole_number else places
     dims = [(size,)] if c.params["axis"] is None else list(c.dims())
     count = len(np.insert(np.arange(size), places, -1)) - size
-    if whole_number:
-        count = c.out_dims()[axis][0] - size
+    chosen = np.arange(size)[places] if isinstance(places, slice) else np.atleast_1d(places)
+    if chosen.size == 1:        # all values are for that position
+        count, places = c.out_dims()[axis][0] - size, int(chosen.ravel()[0])
     value = c.input_as(1, c.out_dtype()) if given else c.const(c.params["val"], c.out_dtype())
     if whole_number and given and 0 < c.ndim(1) and axis:
         value = _moved(c, value, axis, len(dims))

@@ -4,6 +4,7 @@ import numpy as np
 from ... import _dtypes
 from ...base import MXNetError
 from .bodies import Body
+from .package import onnx
 from .shapes import is_static
 from .writing import Writer
 
@@ -150,6 +151,11 @@ class Conversion(Writer):
         value = self.inputs[i].constant
         return None if value is None else np.asarray(value)
 
+    def never_zero(self, name):
+        """Whether a result is known to have no zeros."""
+        tensor = self._graph.constants.get(name)
+        return tensor is not None and bool(onnx().numpy_helper.to_array(tensor).all())
+
     def axis(self, axis, i=0):
         """An axis of input i that is not negative."""
         return axis % self.ndim(i) if axis < 0 else axis
@@ -220,6 +226,8 @@ class Conversion(Writer):
                 target[i] = 0       # stays as it is
                 free.remove(i)
         keeps_zero = 0 in [d[0] for d in dims]
+        if keeps_zero and not free and self.opset < 14:
+            return self._without_elements(name, target)
         if len(free) > 1 or (keeps_zero and free):
             return self.op("Reshape", name, self.sizes(dims),
                            allowzero=1 if keeps_zero and self.opset >= 14 else None)
@@ -227,6 +235,13 @@ class Conversion(Writer):
             target[free[0]] = -1
         return self.op("Reshape", name, self.ints(*target),
                        allowzero=1 if keeps_zero and self.opset >= 14 else None)
+
+    def _without_elements(self, name, sizes):
+        """`name`, which has no elements, in a shape that Reshape of old opsets takes a 0 in for
+        the size that is there."""
+        flat = self.op("Reshape", name, self.ints(-1))
+        axes = [axis for axis in range(len(sizes)) if axis != sizes.index(0)]
+        return self.op("Expand", self.unsqueeze(flat, *axes) if axes else flat, self.ints(*sizes))
 
     def reshape_out(self, name, i=0, source=0):
         """`name`, of the shape of input `source`, in the shape of output i."""

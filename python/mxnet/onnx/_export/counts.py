@@ -90,6 +90,7 @@ def _(c):
         count = c.shape(1)[0] - 1
     else:
         low, high = c.params["range"]
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         count = bins
         table = np.linspace(low, high, bins + 1)
         made = c.const(table, c.out_dtype(1))

@@ -150,22 +150,46 @@ def _(c):
 
 # ---- two numbers each
 
+def _by_whole(c, formula, a, b):
+    """A quotient or a rest of whole numbers: 0 for a divisor of 0, which readers refuse."""
+    if is_float(c.out_dtype()) or c.never_zero(b):
+        return formula(a, b)
+    nothing = c.op("Equal", b, _like(0, c))
+    made = formula(a, c.op("Where", nothing, _like(1, c), b))
+    return c.op("Where", nothing, _like(0, c), made)
+
+
 def _divided(c, a, b):
-    return c.op("Div", a, b)
+    return _by_whole(c, lambda x, y: c.op("Div", x, y), a, b)
 
 
 def _floor_divided(c, a, b):
     if is_float(c.out_dtype()):
         return c.op("Floor", c.op("Div", a, b))
-    return c.op("Div", c.op("Sub", a, c.op("Mod", a, b)), b)
+    return _by_whole(c, lambda x, y: c.op("Div", c.op("Sub", x, c.op("Mod", x, y)), y), a, b)
 
 
 def _modulo(c, a, b):
     """With the sign of the divisor, as in Python; 0 for a divisor of 0."""
     if not is_float(c.out_dtype()):
-        return c.op("Mod", a, b)
+        return _by_whole(c, lambda x, y: c.op("Mod", x, y), a, b)
     rest = c.op("Sub", a, c.op("Mul", c.op("Floor", c.op("Div", a, b)), b))
     return c.op("Where", c.op("Equal", b, _like(0, c)), _like(0, c), rest)
+
+
+def _power(c, a, b):
+    dtype = c.out_dtype()
+    if is_float(dtype) or np.dtype(dtype).itemsize > 2:
+        return c.op("Pow", a, b)
+    return c.cast(c.op("Pow", c.cast(a, np.int32), c.cast(b, np.int32)), dtype)     # readers have no smaller ones
+
+
+def _rest(c, a, b):
+    """With the sign of the dividend; 0 for a divisor of 0."""
+    made = _by_whole(c, lambda x, y: c.op("Mod", x, y, fmod=1), a, b)
+    if not is_float(c.out_dtype()) or c.never_zero(b):
+        return made
+    return c.op("Where", c.op("Equal", b, _like(0, c)), _like(0, c), made)
 
 
 def _hypotenuse(c, a, b):
@@ -200,8 +224,8 @@ _BINARY = {
     "sub": lambda c, a, b: c.op("Sub", a, b),
     "mul": lambda c, a, b: c.op("Mul", a, b),
     "div": _divided, "floordiv": _floor_divided, "mod": _modulo, "hypot": _hypotenuse,
-    "fmod": lambda c, a, b: c.op("Mod", a, b, fmod=1),
-    "pow": lambda c, a, b: c.op("Pow", a, b),
+    "fmod": _rest,
+    "pow": _power,
     "max": lambda c, a, b: c.op("Max", a, b),
     "min": lambda c, a, b: c.op("Min", a, b),
     "ldexp": lambda c, a, b: c.op("Mul", a, c.op("Pow", _like(2, c), b)),

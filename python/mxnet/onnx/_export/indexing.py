@@ -1,6 +1,7 @@
 """What reads or sorts by position."""
 import numpy as np
 
+from ... import _dtypes
 from .activations import positions_along
 from .shapes import is_static
 from .table import converts
@@ -66,8 +67,9 @@ def _(c):
 
 @converts("batch_take")
 def _(c):
-    index = _inside(c, c.unsqueeze(whole(c, 1), 1), c.dims()[1], "clip")
-    return c.squeeze(c.op("GatherElements", c[0], index, axis=1), 1)
+    last = c.ndim() - 1
+    index = _inside(c, c.unsqueeze(whole(c, 1), last), c.dims()[last], "clip")
+    return c.squeeze(c.op("GatherElements", c[0], index, axis=last), last)
 
 
 def coordinates_last(c, i):
@@ -100,8 +102,10 @@ def _(c):
     places = coordinates_last(c, 1) if c.ndim(1) > 1 else c.unsqueeze(whole(c, 1), 1)
     shape = c.op("Concat", c.op("Slice", c.op("Shape", places), c.ints(0), c.ints(-1)),
                  c.sizes(c.dims()[_coordinates(c):]), axis=0)
-    value = c.op("Expand", c.input_as(2, c.dtype()), shape)
-    return c.op("ScatterND", c[0], places, value, reduction="add" if adds else None)
+    dtype = np.float32 if adds and _dtypes.name(c.dtype()) == "float16" else c.dtype()    # readers add no halves
+    value = c.op("Expand", c.input_as(2, dtype), shape)
+    made = c.op("ScatterND", c.input_as(0, dtype), places, value, reduction="add" if adds else None)
+    return c.cast_from(made, dtype, c.dtype())
 
 
 def _coordinates(c):
@@ -282,13 +286,15 @@ def _(c):
         return c.op("Gather", c[0], c.const(-1, np.int64), axis=axis)
     x = c[0] if axis == 1 else c.transpose(c[0], [1, 0, *range(2, c.ndim())])
     last = c.op("Sub", c.unsqueeze(whole(c, 1), 1), c.const(1, np.int64))
+    last = _inside(c, last, c.dims()[axis], "clip")
     return c.op("GatherND", x, last, batch_dims=1)
 
 
 @converts("SequenceReverse")
 def _(c):
     if c.params["use_sequence_length"]:
-        return c.op("ReverseSequence", c[0], whole(c, 1), time_axis=0, batch_axis=1)
+        lengths = c.op("Clip", whole(c, 1), c.const(0, np.int64), c.op("Squeeze", c.size(c.dims()[0])))
+        return c.op("ReverseSequence", c[0], lengths, time_axis=0, batch_axis=1)
     return c.op("Slice", c[0], c.ints(_NUMBERS.max), c.ints(_NUMBERS.min), c.ints(0), c.ints(-1))
 
 

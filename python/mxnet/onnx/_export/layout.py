@@ -166,9 +166,15 @@ def _(c):
     return [c.squeeze(p, axis) for p in parts] if c.params["squeeze_axis"] else parts
 
 
+def _split_axis(c):
+    if c.op_name == "_npi_hsplit":
+        return min(1, c.ndim() - 1)
+    return c.params.get("axis", 2)
+
+
 @converts("_split_v2", "_npi_hsplit", "_npi_dsplit")
 def _(c):
-    axis, squeezed = c.axis(c.params.get("axis", 2)), c.params["squeeze_axis"]
+    axis, squeezed = c.axis(_split_axis(c)), c.params["squeeze_axis"]
     count = len(c.outputs)
     parts = split(c, c[0], axis, [(1,) if squeezed else c.out_dims(i)[axis] for i in range(count)])
     return [c.squeeze(p, axis) for p in parts] if squeezed else parts
@@ -190,10 +196,12 @@ def _(c):
 @converts("_np_roll")
 def _(c):
     shift, axes, x = c.params["shift"], c.params["axis"], c[0]
-    if axes is None or axes == ():
+    if axes is None:
         x = _rolled(c, c.op("Reshape", x, c.ints(-1)), 0, shift[0])
         return c.reshape_out(x)
     shifts = shift * len(axes) if len(shift) == 1 else shift
+    if not axes:
+        return c.op("Identity", x)
     for axis, places in zip(axes, shifts):
         x = _rolled(c, x, c.axis(axis), places, c.dims()[c.axis(axis)])
     return x
@@ -315,10 +323,24 @@ def _(c):
 
 def _pad(c, widths, value):
     mode = c.params["mode"]
+    if mode in ("reflect", "symmetric") and all(map(is_static, c.dims())):
+        sizes = [n[0] for n in c.dims() for _ in (0, 1)]
+        if mode == "symmetric" or any(w >= n for w, n in zip(widths, sizes)):
+            return _gathered(c, widths, mode)
     if mode not in _PADDED:
         raise c.unsupported(f"mode {mode!r}", ", ".join(_PADDED))
     pads = c.ints(*widths[::2], *widths[1::2])
     return c.op("Pad", c[0], pads, c.const(value) if mode == "constant" else None, mode=mode)
+
+
+def _gathered(c, widths, mode):
+    """Padding that comes from positions of the array: ONNX reflects less than a whole axis."""
+    x = c[0]
+    for axis, size in enumerate(c.shape()):
+        pair = tuple(widths[2 * axis:2 * axis + 2])
+        if any(pair):
+            x = c.op("Gather", x, c.const(np.pad(np.arange(size), pair, mode), np.int64), axis=axis)
+    return x if any(widths) else c.op("Identity", x)
 
 
 @converts("depth_to_space")

@@ -55,8 +55,10 @@ def _(c):
 @converts("_linalg_gemm")
 def _(c):
     x, back = _product(c)
-    scaled = c.op("Mul", c[2], c.const(c.params["beta"]))
-    return c.op("Add", _placed(c, c.op("Mul", x, c.const(c.params["alpha"])), back), scaled)
+    made = _placed(c, c.op("Mul", x, c.const(c.params["alpha"])), back)
+    if not c.params["beta"]:
+        return made
+    return c.op("Add", made, c.op("Mul", c[2], c.const(c.params["beta"])))
 
 
 @converts("_linalg_syrk")
@@ -68,7 +70,16 @@ def _(c):
 
 @converts("_linalg_det", "_npi_det")
 def _(c):
-    return c.op("Det", c[0])
+    made = c.op("Det", c[0])
+    return c.op("Reshape", made, c.ints(1)) if c.ndim() == len(c.out_dims()) + 1 == 2 else made
+
+
+def _multiplied(c, a, b, n, m):
+    """The product of arrays of `n` and `m` dimensions. A vector on the right is a column: ONNX
+    Runtime 1.32 is wrong about vectors behind a transposed matrix."""
+    if m > 1 or n == 1:
+        return c.op("MatMul", a, b)
+    return c.squeeze(c.op("MatMul", a, c.unsqueeze(b, 1)), n - 1)
 
 
 @converts("dot")
@@ -82,7 +93,7 @@ def _(c):
     if c.params["transpose_b"] and m > 1:
         b = c.transpose(b, [m - 1, *range(m - 1)])
     if n <= 2 and m <= 2:
-        x = c.op("MatMul", a, b)
+        x = _multiplied(c, a, b, n, m)
         return c.op("Reshape", x, c.ints(1)) if n == m == 1 else x
     width = c.dims(0)[0 if c.params["transpose_a"] else -1][0]
     if n > 2:
@@ -98,7 +109,7 @@ def _(c):
     if c.ndim(0) == 0 or c.ndim(1) == 0:
         return c.op("Mul", a, b)
     if c.ndim(1) <= 2:
-        return c.op("MatMul", a, b)
+        return _multiplied(c, a, b, c.ndim(0), c.ndim(1))
     m, width = c.ndim(1), c.shape(1)[-2]
     b = c.op("Reshape", c.transpose(b, [m - 2, *range(m - 2), m - 1]), c.ints(width, -1))
     a = a if c.ndim(0) <= 2 else c.op("Reshape", a, c.ints(-1, width))
@@ -107,7 +118,8 @@ def _(c):
 
 @converts("_npi_matmul")
 def _(c):
-    return c.op("MatMul", c.input_as(0, c.out_dtype()), c.input_as(1, c.out_dtype()))
+    a, b = (c.input_as(i, c.out_dtype()) for i in (0, 1))
+    return _multiplied(c, a, b, c.ndim(0), c.ndim(1))
 
 
 def _contracted(c, first, second):
@@ -116,6 +128,8 @@ def _contracted(c, first, second):
     left = [a for a in range(c.ndim(0)) if a not in first]
     right = [a for a in range(c.ndim(1)) if a not in second]
     width = int(np.prod([c.shape(0)[a] for a in first]))
+    if width == 0:      # a sum of nothing
+        return c.expand(c.const(0, c.out_dtype()), c.out_dims())
     a = c.op("Reshape", c.transpose(c[0], left + first), c.ints(-1, width))
     b = c.op("Reshape", c.transpose(c[1], second + right), c.ints(width, -1))
     return c.reshape_out(c.op("MatMul", a, b))
@@ -134,8 +148,14 @@ def _(c):
 
 @converts("_npi_einsum")
 def _(c):
-    parts = [c.input_as(i, c.out_dtype()) for i in range(len(c))]
-    return c.op("Einsum", *parts, equation=c.params["subscripts"].replace(" ", ""))
+    parts, equation = [c.input_as(i, c.out_dtype()) for i in range(len(c))], c.params["subscripts"].replace(" ", "")
+    terms = equation.split("->")[0].split(",")
+    hidden = [c.ndim(i) - len(t.replace("...", "")) if "..." in t else 0 for i, t in enumerate(terms)]
+    for i, t in enumerate(terms):       # all ellipses of ONNX stand for as many dimensions
+        missing = max(hidden) - hidden[i]
+        if "..." in t and missing:
+            parts[i] = c.unsqueeze(parts[i], *range(t.index("..."), t.index("...") + missing))
+    return c.op("Einsum", *parts, equation=equation)
 
 
 @converts("_npi_kron")

@@ -7,13 +7,13 @@ from ..._files.whole_files import NewFile, write_file
 from ...base import CheckedValueError, __version__
 from ...ndarray import NDArray
 from . import families, shapes
-from .bfloat16 import widen
 from .conversion import Dimensions
 from .graph import Graph, all_nodes, identifier
 from .package import onnx, tensor_type
 from .scopes import Scope, check_operators
 from .shapes import is_static
 from .sources import read_model
+from .widening import widen
 
 __all__ = ["export_model", "get_operator_support"]
 

@@ -115,7 +115,7 @@ def infer(symbol, shapes, dtypes, free):
     """
     internals = symbol.get_internals()
     # Where an array has the shape (), that is no unknown shape.
-    numpy_semantics = not all(shapes.values()) or any(node.op.startswith("_np")
+    numpy_semantics = util.is_np_shape() or not all(shapes.values()) or any(node.op.startswith("_np")
                                                       for node in internals.nodes())
     with util.np_shape(numpy_semantics):
         results = _infer_shapes(internals, shapes, free, internals.has_dynamic_shape())
