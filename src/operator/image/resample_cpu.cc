@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
-#include "base/threads/omp.h"
 #include "mxnet/base.h"
-#include "operator/image/resample.h"
+#include "operator/image/resample_picture.h"
 
 namespace mxnet {
 
 MXNET_CPU_DECLARE(void BilinearPixels3(const uint8_t* from, const int32_t* offsets, const int32_t* weights, int64_t n, int16_t* to);
-                  void MixBilinearRows(const int16_t* upper, const int16_t* lower, int16_t a, int16_t b, int64_t n, uint8_t* to);)
+                  void MixBilinearRows(const int16_t* upper, const int16_t* lower, int16_t a, int16_t b, int64_t n, uint8_t* to);
+                  void CubicPixels(const uint8_t* from, const int32_t* offsets, const int32_t* outer, const int32_t* inner, int64_t n,
+                                   int64_t channels, float* to);
+                  void MixCubicRows(const float* const* rows, const float* weight, int64_t n, uint8_t* to);)
 
 namespace image {
 
@@ -54,39 +56,6 @@ void LanczosWeights(float x, float* w) {
 namespace {
 
 constexpr int kFixedBits = 11, kFixedOne = 1 << kFixedBits;
-constexpr int64_t kGrain = 1 << 14;  // elements of the result
-
-int Round(double v) { return static_cast<int>(std::lrint(v)); }
-
-template <typename T, typename V>
-T Saturated(V v) {
-  if constexpr (std::is_same<T, uint8_t>::value) {
-    int i;
-    if constexpr (std::is_floating_point<V>::value)
-      i = Round(static_cast<double>(v));
-    else
-      i = static_cast<int>(v);
-    return static_cast<uint8_t>(std::min(std::max(i, 0), 255));
-  } else {
-    return static_cast<T>(v);
-  }
-}
-
-// What lies between the source and the result along one axis.
-struct Axis {
-  int64_t from, to;
-  double inverse, scale;  // result / source; source / result
-  Axis(int64_t f, int64_t t) : from(f), to(t), inverse(static_cast<double>(t) / static_cast<double>(f)), scale(1. / inverse) {}
-  bool Shrinks() const { return scale >= 1; }
-  int Whole() const { return Round(scale); }
-  int64_t first = 0, count = to;  // the part of the result that is made
-  Axis Part(int64_t begin, int64_t n) const {
-    Axis part = *this;
-    part.first = begin, part.count = n;
-    return part;
-  }
-  bool IsWhole() const { return std::abs(scale - Whole()) < std::numeric_limits<double>::epsilon(); }
-};
 
 // Taps of one axis: position d of the part of the result is the sum over k of weight[d * taps + k]
 // times source[at[d * taps + k]].
@@ -136,14 +105,10 @@ Taps MakeTaps(const Axis& axis, Interpolation method, bool columns) {
   return t;
 }
 
-// Sums of products of one row: bytes in fixed point, floating elements in their own type.
-template <typename T>
-using Sum = std::conditional_t<std::is_same<T, uint8_t>::value, int, T>;
-
-template <typename T, int kTaps, int kChannels>
-void FilterRow(const T* from, const Taps& taps, int64_t channels, int64_t width, Sum<T>* to) {
+template <typename T, int kTaps, int kChannels, typename To>
+void FilterRow(const T* from, const Taps& taps, int64_t channels, int64_t first, int64_t width, To* to) {
   if constexpr (kChannels > 0) channels = kChannels;
-  for (int64_t d = 0; d < width; ++d) {
+  for (int64_t d = first; d < width; ++d) {
     const int64_t* at = &taps.at[static_cast<size_t>(d * kTaps)];
     const T* tap[kTaps];
     Sum<T> w[kTaps];
@@ -157,16 +122,17 @@ void FilterRow(const T* from, const Taps& taps, int64_t channels, int64_t width,
     for (int64_t c = 0; c < channels; ++c) {
       Sum<T> sum = static_cast<Sum<T>>(tap[0][c]) * w[0];
       for (int k = 1; k < kTaps; ++k) sum += static_cast<Sum<T>>(tap[k][c]) * w[k];
-      to[d * channels + c] = sum;
+      to[d * channels + c] = static_cast<To>(sum);
     }
   }
 }
 
-template <typename T, int kTaps>
-void FilterRowOf(const T* from, const Taps& taps, int64_t channels, int64_t width, Sum<T>* to) {
-  if (channels == 3) return FilterRow<T, kTaps, 3>(from, taps, channels, width, to);
-  if (channels == 1) return FilterRow<T, kTaps, 1>(from, taps, channels, width, to);
-  FilterRow<T, kTaps, 0>(from, taps, channels, width, to);
+// From pixel `first` of the result on.
+template <typename T, int kTaps, typename To>
+void FilterRowOf(const T* from, const Taps& taps, int64_t channels, int64_t first, int64_t width, To* to) {
+  if (channels == 3) return FilterRow<T, kTaps, 3>(from, taps, channels, first, width, to);
+  if (channels == 1) return FilterRow<T, kTaps, 1>(from, taps, channels, first, width, to);
+  FilterRow<T, kTaps, 0>(from, taps, channels, first, width, to);
 }
 
 // Mixes filtered rows of floats or doubles.
@@ -183,42 +149,12 @@ void MixRows(const T* const* rows, const float* weight, const int*, int64_t n, T
 
 template <typename T, int kTaps>
 void MixRows(const int* const* rows, const float*, const int* fixed, int64_t n, uint8_t* to) {
-  int64_t i = 0;
-  if constexpr (kTaps == 4) {  // blocks of eight are mixed in float
-    constexpr float unit = 1.f / (static_cast<float>(kFixedOne) * kFixedOne);
-    float w[4];
-    for (int k = 0; k < 4; ++k) w[k] = static_cast<float>(fixed[k]) * unit;
-    for (const int64_t end = n / 8 * 8; i < end; ++i) {
-      float sum = static_cast<float>(rows[0][i]) * w[0];
-      for (int k = 1; k < 4; ++k) sum += static_cast<float>(rows[k][i]) * w[k];
-      to[i] = static_cast<uint8_t>(std::min(std::max(std::nearbyint(sum), 0.0f), 255.0f));
-    }
-  }
-  for (; i < n; ++i) {
+  for (int64_t i = 0; i < n; ++i) {
     int sum = 0;
     for (int k = 0; k < kTaps; ++k) sum += rows[k][i] * fixed[k];
     to[i] = Saturated<uint8_t>((sum + (1 << (2 * kFixedBits - 1))) >> (2 * kFixedBits));
   }
 }
-
-template <typename T>
-struct Picture {
-  const T* from;
-  ImageSize size;
-  int64_t pitch;
-  T* to;
-  int64_t full_height, full_width;                       // of the result
-  int64_t top, left, height, width;                      // the part of it that is made
-  bool alone;                                            // on this thread
-  int64_t row() const { return width * size.channels; }  // elements of a row of what is made
-  Axis columns() const { return Axis(size.width, full_width).Part(left, width); }
-  Axis lines() const { return Axis(size.height, full_height).Part(top, height); }
-  template <typename F>
-  void Rows(F&& f) const {
-    if (alone) return f(static_cast<int64_t>(0), height);
-    ParallelFor(height, std::max<int64_t>(1, kGrain / row()), f);
-  }
-};
 
 template <typename T, int kTaps>
 void Separable(const Picture<T>& p, Interpolation method) {
@@ -234,7 +170,7 @@ void Separable(const Picture<T>& p, Interpolation method) {
       for (int k = 0; k < kTaps; ++k) {  // at[k] % kTaps: neighbours never share a place
         const int64_t place = at[k] % kTaps;
         Sum<T>* row = &rows[static_cast<size_t>(place * n)];
-        if (held[place] != at[k]) FilterRowOf<T, kTaps>(p.from + at[k] * p.pitch, columns, p.size.channels, p.width, row);
+        if (held[place] != at[k]) FilterRowOf<T, kTaps>(p.from + at[k] * p.pitch, columns, p.size.channels, 0, p.width, row);
         held[place] = at[k];
         mixed[k] = row;
       }
@@ -298,124 +234,107 @@ void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
   });
 }
 
+// Pixels of 1, 3 or 4 channels whose four neighbours lie side by side, and may be read with as many
+// bytes as CubicPixels does: from `first` to `end`.
+struct CubicRun {
+  int64_t first = 0, end = 0;
+  std::vector<int32_t> offsets, outer, inner;
+  CubicRun(const Taps& taps, int64_t channels, int64_t pixels, int64_t width) {
+    if (channels != 1 && channels != 3 && channels != 4) return;
+    auto good = [&](int64_t d) {
+      const int64_t* at = &taps.at[static_cast<size_t>(4 * d)];
+      return at[3] == at[0] + 3 && at[1] == at[0] + 1 && (channels == 1 || at[0] * channels + 16 <= pixels * channels) && at[0] < (1 << 28);
+    };
+    while (first < width && !good(first)) ++first;
+    for (end = first; end < width && good(end); ++end) {
+      const int* w = &taps.fixed[static_cast<size_t>(4 * end)];
+      offsets.push_back(static_cast<int32_t>(taps.at[static_cast<size_t>(4 * end)] * channels));
+      outer.push_back(w[1] * (1 << 16) | (w[0] & 0xffff));
+      inner.push_back(w[3] * (1 << 16) | (w[2] & 0xffff));
+    }
+  }
+};
+
+// Bicubic filtering of bytes. Blocks of eight elements of a row are mixed in float, the others in
+// fixed point.
+void CubicBytes(const Picture<uint8_t>& p) {
+  const Taps columns = MakeTaps(p.columns(), kCubic, true), lines = MakeTaps(p.lines(), kCubic, false);
+  const int64_t n = p.row(), room = n + 1, channels = p.size.channels, blocks = n / 8 * 8;
+  const CubicRun run(columns, channels, p.size.width, p.width);
+  constexpr float unit = 1.f / (static_cast<float>(kFixedOne) * kFixedOne);
+  p.Rows([&](int64_t begin, int64_t end) {
+    std::vector<float> rows(static_cast<size_t>(4 * room));  // of integers
+    int64_t held[4] = {-1, -1, -1, -1};
+    for (int64_t y = begin; y < end; ++y) {
+      const size_t first = static_cast<size_t>(4 * y);
+      const float* mixed[4];
+      float weight[4];
+      for (size_t k = 0; k < 4; ++k) {  // neighbours never share a place
+        const int64_t at = lines.at[first + k], place = at % 4;
+        float* row = &rows[static_cast<size_t>(place * room)];
+        if (held[place] != at) {
+          const uint8_t* from = p.from + at * p.pitch;
+          FilterRowOf<uint8_t, 4>(from, columns, channels, 0, run.first, row);
+          MXNET_CPU_CALL(CubicPixels)
+          (from, run.offsets.data(), run.outer.data(), run.inner.data(), run.end - run.first, channels, row + run.first * channels);
+          FilterRowOf<uint8_t, 4>(from, columns, channels, run.end, p.width, row);
+        }
+        held[place] = at;
+        mixed[k] = row;
+        weight[k] = static_cast<float>(lines.fixed[first + k]) * unit;
+      }
+      MXNET_CPU_CALL(MixCubicRows)(mixed, weight, blocks, p.to + y * n);
+      for (int64_t i = blocks; i < n; ++i) {
+        int sum = 0;
+        for (size_t k = 0; k < 4; ++k) sum += static_cast<int>(mixed[k][i]) * lines.fixed[first + k];
+        p.to[y * n + i] = Saturated<uint8_t>((sum + (1 << (2 * kFixedBits - 1))) >> (2 * kFixedBits));
+      }
+    }
+  });
+}
+
+template <int kBytes>
+void PickPixelsOf(const char* from, const int64_t* at, int64_t n, char* to) {
+  for (int64_t d = 0; d < n; ++d) std::memcpy(to + d * kBytes, from + at[d], kBytes);
+}
+
+// The pixels of `bytes` bytes that lie at `at` of a row.
+void PickPixels(const char* from, const std::vector<int64_t>& at, int64_t bytes, char* to) {
+  const auto n = static_cast<int64_t>(at.size());
+  switch (bytes) {
+    case 1: return PickPixelsOf<1>(from, at.data(), n, to);
+    case 3: {  // four bytes at once while a pixel follows: the next one covers the fourth
+      int64_t d = 0;
+      for (; d < n && at[static_cast<size_t>(d)] < at.back(); ++d) std::memcpy(to + d * 3, from + at[static_cast<size_t>(d)], 4);
+      return PickPixelsOf<3>(from, at.data() + d, n - d, to + d * 3);
+    }
+    case 4: return PickPixelsOf<4>(from, at.data(), n, to);
+    case 12: return PickPixelsOf<12>(from, at.data(), n, to);
+    case 16: return PickPixelsOf<16>(from, at.data(), n, to);
+    default:
+      for (int64_t d = 0; d < n; ++d) std::memcpy(to + d * bytes, from + at[static_cast<size_t>(d)], static_cast<size_t>(bytes));
+  }
+}
+
 template <typename T>
 void Nearest(const Picture<T>& p) {
   const Axis x = p.columns(), y = p.lines();
-  const int64_t channels = p.size.channels;
-  std::vector<int64_t> at(static_cast<size_t>(p.width));
+  const int64_t bytes = p.size.channels * static_cast<int64_t>(sizeof(T)), row = p.width * bytes;
+  std::vector<int64_t> at(static_cast<size_t>(p.width));  // in bytes
   auto place = [](const Axis& axis, int64_t d) {
     return std::min(static_cast<int64_t>(std::floor(static_cast<double>(axis.first + d) * axis.scale)), axis.from - 1);
   };
-  for (int64_t d = 0; d < p.width; ++d) at[static_cast<size_t>(d)] = place(x, d) * channels;
+  for (int64_t d = 0; d < p.width; ++d) at[static_cast<size_t>(d)] = place(x, d) * bytes;
   p.Rows([&](int64_t begin, int64_t end) {
+    int64_t before = -1;
     for (int64_t r = begin; r < end; ++r) {
-      const T* from = p.from + place(y, r) * p.pitch;
-      T* to = p.to + r * p.row();
-      if (channels == 3) {
-        for (int64_t d = 0; d < p.width; ++d)
-          for (int64_t c = 0; c < 3; ++c) to[d * 3 + c] = from[at[static_cast<size_t>(d)] + c];
-        continue;
-      }
-      for (int64_t d = 0; d < p.width; ++d)
-        for (int64_t c = 0; c < channels; ++c) to[d * channels + c] = from[at[static_cast<size_t>(d)] + c];
-    }
-  });
-}
-
-// Means of two by two pixels.
-uint8_t Quarter(int a, int b, int c, int d) { return static_cast<uint8_t>((a + b + c + d + 2) >> 2); }
-float Quarter(float a, float b, float c, float d) { return ((a + b) + (c + d)) * 0.25f; }
-
-// Means of blocks of whole pixels.
-template <typename T>
-void Blocks(const Picture<T>& p, int64_t across, int64_t down) {
-  const int64_t channels = p.size.channels, n = p.row();
-  const float scale = 1.f / static_cast<float>(across * down);
-  constexpr bool bytes = std::is_same<T, uint8_t>::value;
-  const bool halves =
-      across == 2 && down == 2 && (channels == 1 || channels == 4 || (bytes && channels == 3));  // those OpenCV has loops for
-  const int64_t vector = n / 4 * 4;                                                              // of floats, which are never a part
-  p.Rows([&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      for (int64_t i = 0; i < n; ++i) {
-        const T* from = p.from + (p.top + r) * down * p.pitch + (p.left + i / channels) * across * channels + i % channels;
-        if constexpr (sizeof(T) < sizeof(double)) {
-          if (halves && (bytes || i < vector)) {
-            p.to[r * n + i] = Quarter(from[0], from[channels], from[p.pitch], from[p.pitch + channels]);
-            continue;
-          }
-        }
-        Sum<T> sum = 0;
-        const int64_t area = across * down;
-        auto element = [&](int64_t k) { return static_cast<Sum<T>>(from[k / across * p.pitch + k % across * channels]); };
-        int64_t k = 0;
-        for (; k + 4 <= area; k += 4) sum += element(k) + element(k + 1) + element(k + 2) + element(k + 3);
-        for (; k < area; ++k) sum += element(k);
-        p.to[r * n + i] = Saturated<T>(sum * scale);
-      }
-  });
-}
-
-// What a pixel of the result covers: source pixel `at` with `weight`.
-struct Cover {
-  int64_t at;
-  float weight;
-};
-struct Covers {
-  std::vector<Cover> all;
-  std::vector<size_t> first;  // of each pixel of the result, and one more
-};
-
-Covers MakeCovers(const Axis& axis) {
-  Covers covers;
-  for (int64_t d = axis.first; d < axis.first + axis.count; ++d) {
-    covers.first.push_back(covers.all.size());
-    const double begin = static_cast<double>(d) * axis.scale, end = begin + axis.scale;
-    const double width = std::min(axis.scale, static_cast<double>(axis.from) - begin);
-    int64_t a = static_cast<int64_t>(std::ceil(begin)), b = static_cast<int64_t>(std::floor(end));
-    b = std::min(b, axis.from - 1);
-    a = std::min(a, b);
-    if (static_cast<double>(a) - begin > 1e-3) covers.all.push_back({a - 1, static_cast<float>((static_cast<double>(a) - begin) / width)});
-    for (int64_t s = a; s < b; ++s) covers.all.push_back({s, static_cast<float>(1.0 / width)});
-    if (end - static_cast<double>(b) > 1e-3)
-      covers.all.push_back({b, static_cast<float>(std::min(std::min(end - static_cast<double>(b), 1.), width) / width)});
-  }
-  covers.first.push_back(covers.all.size());
-  return covers;
-}
-
-// line = the columns' covers of one row of the source.
-template <typename T, typename W, int kChannels>
-void CoverRow(const T* from, const Covers& columns, int64_t channels, W* line) {
-  if constexpr (kChannels > 0) channels = kChannels;
-  for (size_t d = 0; d + 1 < columns.first.size(); ++d)
-    for (int64_t c = 0; c < channels; ++c) {
-      W sum = 0;
-      for (size_t k = columns.first[d]; k < columns.first[d + 1]; ++k)
-        sum += static_cast<W>(from[columns.all[k].at * channels + c]) * static_cast<W>(columns.all[k].weight);
-      *line++ = sum;
-    }
-}
-
-template <typename T>
-void CoveredArea(const Picture<T>& p) {
-  using W = std::conditional_t<std::is_same<T, uint8_t>::value, float, T>;
-  const Covers columns = MakeCovers(p.columns()), lines = MakeCovers(p.lines());
-  const int64_t channels = p.size.channels, n = p.row();
-  p.Rows([&](int64_t begin, int64_t end) {
-    std::vector<W> line(static_cast<size_t>(n)), sum(static_cast<size_t>(n));
-    for (int64_t r = begin; r < end; ++r) {
-      std::fill(sum.begin(), sum.end(), W(0));
-      for (size_t j = lines.first[static_cast<size_t>(r)]; j < lines.first[static_cast<size_t>(r) + 1]; ++j) {
-        const T* from = p.from + lines.all[j].at * p.pitch;
-        if (channels == 3)
-          CoverRow<T, W, 3>(from, columns, channels, line.data());
-        else
-          CoverRow<T, W, 0>(from, columns, channels, line.data());
-        const W weight = static_cast<W>(lines.all[j].weight);
-        for (size_t i = 0; i < line.size(); ++i) sum[i] += weight * line[i];
-      }
-      for (int64_t i = 0; i < n; ++i) p.to[r * n + i] = Saturated<T>(sum[static_cast<size_t>(i)]);
+      const int64_t line = place(y, r);
+      auto* to = reinterpret_cast<char*>(p.to + r * p.row());
+      if (line == before)
+        std::memcpy(to, to - row, static_cast<size_t>(row));
+      else
+        PickPixels(reinterpret_cast<const char*>(p.from + line * p.pitch), at, bytes, to);
+      before = line;
     }
   });
 }
@@ -470,10 +389,12 @@ void Run(const Picture<T>& p, Interpolation method) {
   const bool blocks = x.IsWhole() && y.IsWhole();
   if (method == kLinear && blocks && x.Whole() == 2 && y.Whole() == 2) method = kArea;
   if (method == kArea && x.Shrinks() && y.Shrinks()) {
-    if (blocks) return Blocks(p, x.Whole(), y.Whole());
-    return CoveredArea(p);
+    return ShrinkToMeans(p);
   }
-  if (method == kCubic) return Separable<T, 4>(p, method);
+  if (method == kCubic) {
+    if constexpr (std::is_same<T, uint8_t>::value) return CubicBytes(p);
+    return Separable<T, 4>(p, method);
+  }
   if (method == kLanczos) return Separable<T, 8>(p, method);
   if constexpr (std::is_same<T, uint8_t>::value)
     BilinearBytes(p, method);
