@@ -6,7 +6,6 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/mix.h"
@@ -281,13 +280,15 @@ bool Execute(KernelArgs& args, const LayerCall& call, int team, const Key& key) 
  * To make a primitive takes up to a millisecond, which is more than most of them compute. So one is
  * made when a number of rows comes for the second time to the same weights: a model may have many
  * layers of one form. Until then the rows are computed in pieces, by a primitive that is there for
- * another number of them; the last piece may be filled up.
+ * another number of them; the last piece may be filled up. Images of small layers are some times
+ * more often, for a plan may go over a batch in parts, each of which asks.
  */
 struct Rows {
   int64_t count;
   size_t in_bytes, out_bytes;  // of a row
   bool along_width;            // of a dense layer that is a convolution of one line; else of the batch
   bool fills;                  // rows are small
+  double products;             // of a row
   void Set(int64_t rows, LayerCall* call) const {
     if (along_width)
       call->dims.in[2] = call->dims.out[2] = rows;
@@ -301,8 +302,10 @@ Rows RowsOf(const LayerCall& call) {
   const auto channels = static_cast<size_t>(d.channels), filters = static_cast<size_t>(d.filters) * DTypeSize(call.dst_type);
   const bool one_line = d.batch == 1 && d.in[0] == 1 && d.in[1] == 1 && d.in[2] == d.out[2] && d.KernelSize() == 1 && d.stride[2] == 1 &&
                         d.pad[2] == 0 && call.src.channels_last && call.dst.channels_last;
-  if (!call.dense && one_line) return {d.in[2], channels, filters, true, true};
-  return {d.batch, channels * static_cast<size_t>(d.InSize()), filters * static_cast<size_t>(d.OutSize()), false, call.dense};
+  const double products = static_cast<double>(d.channels / d.groups * d.KernelSize()) * static_cast<double>(d.filters);
+  if (!call.dense && one_line) return {d.in[2], channels, filters, true, true, products};
+  return {d.batch,    channels * static_cast<size_t>(d.InSize()), filters * static_cast<size_t>(d.OutSize()), false,
+          call.dense, products * static_cast<double>(d.OutSize())};
 }
 
 class NewRows {
@@ -313,11 +316,13 @@ class NewRows {
     rows.Set(0, &any);
     std::vector<int64_t>& made = made_[KeyOf(any, 0).bytes()];
     if (std::find(made.begin(), made.end(), rows.count) != made.end()) return 0;
-    const bool first = asked_.insert(Mix(std::hash<std::string>()(KeyOf(call, 0).bytes()), Address(call.weight.ptr))).second;
+    const int asks = ++asked_[Mix(std::hash<std::string>()(KeyOf(call, 0).bytes()), Address(call.weight.ptr))];
     int64_t best = 0, least = kMostWork * rows.count;
     for (const int64_t piece : made) {
       const int64_t pieces = (rows.count + piece - 1) / piece, work = pieces * piece;
-      if (first && pieces <= kMostPieces && work <= least && (rows.fills || work == rows.count)) best = piece, least = work;
+      const bool is_cheap = asks <= kMostAsks && static_cast<double>(work - rows.count) * rows.products <= kCheap,
+                 fits = asks == 1 ? rows.fills || is_cheap || work == rows.count : !rows.fills && is_cheap;
+      if (fits && pieces <= kMostPieces && work <= least) best = piece, least = work;
     }
     if (best == 0) made.push_back(rows.count);
     if (asked_.size() > kMostAsked) asked_.clear(), made_.clear();
@@ -326,10 +331,12 @@ class NewRows {
 
  private:
   static constexpr int64_t kMostWork = 3, kMostPieces = 8;
+  static constexpr int kMostAsks = 8;
+  static constexpr double kCheap = 2e7;  // products that take less than a primitive is made in
   static constexpr size_t kMostAsked = 16384;
   static uint64_t Address(const void* at) { return reinterpret_cast<uintptr_t>(at); }
   std::unordered_map<std::string, std::vector<int64_t>> made_;  // by all but the rows
-  std::unordered_set<uint64_t> asked_;
+  std::unordered_map<uint64_t, int> asked_;
 };
 
 bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t piece) {

@@ -121,6 +121,26 @@ def test_residual_blocks(activation, weight, each_filter):
     assert "_integer_pair" not in made  # the sum is part of a convolution
 
 
+def test_batches_in_filled_pieces_are_as_whole_ones():
+    """Images of small layers are computed with those of another batch's primitive at first, which
+    has more of them, and by one of their own later."""
+    b = Builder()
+    x = b.through("x", 0.03141, 120)
+    for shape, more in [((32, 3, 3, 3), {"strides": [2, 2]}), ((32, 32, 1, 1), {}), ((48, 32, 3, 3), {"strides": [2, 2]})]:
+        x = b.through(b.op("Relu", b.conv(x, shape, pads=[shape[2] // 2] * 4, **more)), 0.1237, 0)
+    b.steps(x, 1.2713, 20, out="y")
+    data = onnx.load_from_string(model(b.nodes, image(1, 3, 28, 28), b.weights, 21))
+    data.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    whole = np.random.RandomState(3).randn(8, 3, 28, 28).astype("float32")
+    net = mx.onnx.load(data.SerializeToString())
+    for _ in range(3):
+        want = net.run({"x": whole})["y"].asnumpy()
+    assert len(np.unique(want)) > 20
+    for batch in (3, 7, 1, 5):
+        for _ in range(12):
+            np.testing.assert_array_equal(net.run({"x": whole[:batch]})["y"].asnumpy(), want[:batch])
+
+
 def test_another_batch_has_a_plan_and_the_same_packed_weights():
     """Node by node such a model computes in floats, which takes many times as long as a plan."""
     b = Builder()
