@@ -30,7 +30,7 @@ void GatherNumbers(Call& c) {
   dims.insert(dims.end(), indices.shape().begin(), indices.shape().end());
   dims.insert(dims.end(), x.shape().begin() + axis + 1, x.shape().end());
   if (Shape(dims).Size() == 0) return c.Out(c.Filled(Shape(dims), x.dtype(), 0));
-  if (places.size() == 1) {
+  if (places.size() == 1 && places.known()) {
     const int64_t at = IntegersOf(places)[0];
     return c.Out(c.Reshape(SliceAxis(c, x, axis, at, at + 1), Shape(dims)));
   }

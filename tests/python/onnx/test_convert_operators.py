@@ -145,3 +145,10 @@ def test_draws_are_new_at_each_run():
 ])
 def test_attributes_of_old_opsets(op, opset, inputs, attrs, want):
     np.testing.assert_allclose(run(op, inputs, opset=opset, **attrs), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_of_an_axis_without_elements_are_refused(count):
+    """One of them whose place is not known crashed."""
+    with pytest.raises(mx.MXNetError, match="dimension of size 0"):
+        run("Gather", [np.zeros((2, 0, 3), "float32"), np.zeros(count, "int64")], opset=13, axis=1)

@@ -22,7 +22,7 @@ def test_col2im(kernel, more, size, opset, tmp_path):
     columns = mx.nd.im2col(mx.nd.ones((2, 3, *size)), kernel=kernel, **more).shape
     made = S.col2im(x, output_size=size, kernel=kernel, **more)
     path = check_symbol(made, {"x": around_zero(*columns)}, {}, tmp_path, opset_version=opset)
-    assert ("Col2Im" in operators(path)) == (opset >= 18)
+    assert ("Col2Im" in operators(path)) == (opset >= 18 and len(kernel) == 2)     # ONNX Runtime is wrong about others
 
 
 def test_col2im_of_a_free_batch(tmp_path):

@@ -1,4 +1,6 @@
 """Products of matrices."""
+import string
+
 import numpy as np
 
 from .table import converts
@@ -155,7 +157,20 @@ def _(c):
         missing = max(hidden) - hidden[i]
         if "..." in t and missing:
             parts[i] = c.unsqueeze(parts[i], *range(t.index("..."), t.index("...") + missing))
-    return c.op("Einsum", *parts, equation=equation)
+    return c.op("Einsum", *parts, equation=_in_small_letters(equation))
+
+
+def _in_small_letters(equation):
+    """The same with an output that is told, and without capitals: readers take none."""
+    if equation.islower() and "->" in equation:
+        return equation
+    letters = sorted({one for one in equation if one.isalpha()})
+    if "->" not in equation:
+        once = "".join(one for one in letters if equation.count(one) == 1)
+        equation += "->" + ("..." if "..." in equation else "") + once
+    free = iter(one for one in string.ascii_lowercase if one not in letters)
+    names = {one: next(free) for one in letters if one.isupper()}
+    return "".join(names.get(one, one) for one in equation)
 
 
 @converts("_npi_kron")

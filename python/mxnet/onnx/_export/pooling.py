@@ -13,12 +13,12 @@ __all__ = []
 class _Window:
     """Sizes of a pooling operator along each axis: kernel, stride, padding in front and behind."""
 
-    def __init__(self, c, sizes):
+    def __init__(self, c, sizes, padded=True):
         params = c.params
         n = len(params["kernel"])
         self.kernel = list(params["kernel"])
         self.stride = list(params["stride"]) or [1] * n
-        self.pad = list(params["pad"]) or [0] * n
+        self.pad = list(params["pad"]) if padded and params["pad"] else [0] * n
         self.extra = [0] * n        # padding behind that belongs to no window's size
         self.ceil = False
         self.sizes = sizes
@@ -65,7 +65,20 @@ class _Window:
         return product
 
 
-@converts("Pooling", "Pooling_v1")
+@converts("Pooling_v1")
+def _(c):
+    """Zeros around the image belong to it, and averages are of whole windows."""
+    sizes, x, n = c.dims()[2:], c[0], c.ndim() - 2
+    if c.params["global_pool"]:
+        return _pool_all(c, x, c.ndim())
+    pad = list(c.params["pad"]) or [0] * n
+    if any(pad):
+        x = c.op("Pad", x, c.ints(0, 0, *pad, 0, 0, *pad), c.const(0))
+    window = _Window(c, [tuple(size + 2 * p for size in dim) for dim, p in zip(sizes, pad)], padded=False)
+    return _pool(c, x, window)
+
+
+@converts("Pooling")
 def _(c):
     ndim = c.ndim()
     last = is_channels_last(c)
@@ -99,13 +112,14 @@ def _pool(c, x, window):
         return c.op("LpPool", x, pads=window.pads(), p=c.params["p_value"], **attrs)
     included = c.params.get("count_include_pad")
     included = True if included is None or kind == "sum" else included
+    whole_windows = kind == "sum" or c.op_name == "Pooling_v1"
     whole = int(np.prod(window.kernel))
     if window.ceil or not any(window.extra):
         x = c.op("AveragePool", x, pads=window.pads(), count_include_pad=int(included), **attrs)
         return c.op("Mul", x, c.const(whole)) if kind == "sum" else x
     x = c.op("AveragePool", x, pads=window.pads(), count_include_pad=1, **attrs)
-    if kind == "sum":
-        return c.op("Mul", x, c.const(whole))
+    if whole_windows:
+        return c.op("Mul", x, c.const(whole)) if kind == "sum" else x
     return c.op("Mul", x, c.const(whole / window.counts(included)))
 
 
@@ -184,7 +198,7 @@ def _(c):
 @converts("_contrib_BilinearResize2D")
 def _(c):
     """Positions of corners meet, or those of pixels' centres."""
-    mode = "align_corners" if c.params["align_corners"] else "half_pixel"
+    mode = "align_corners" if c.params["align_corners"] else "pytorch_half_pixel"    # of one line: the first
     sizes = c.sizes(c.out_dims())
     return c.op("Resize", c[0], None, None, sizes, mode="linear",
                 coordinate_transformation_mode=mode)

@@ -12,6 +12,8 @@ def axes_of(c):
     """Axes that are reduced: all where none are given, the others with `exclude`."""
     axes = c.params.get("axis", c.params.get("axes"))
     everything = range(c.ndim())
+    if axes == () and c.op_name.startswith("_np"):
+        return []
     if axes is None or axes == ():
         return list(everything) if not c.params.get("exclude") or axes is None else []
     axes = [axes] if isinstance(axes, int) else axes
@@ -169,7 +171,7 @@ def _(c):
         mean = c.reduce("Mean", _computed(c), axes)
     else:
         weights = c.input_as(1, c.out_dtype())
-        if c.ndim(1) < c.ndim():
+        if c.ndim(1) == 1 < c.ndim():
             shape = [1] * c.ndim()
             shape[axes[0]] = -1
             weights = c.op("Reshape", weights, c.ints(*shape))
@@ -179,7 +181,7 @@ def _(c):
     mean = _kept(c, mean, axes)
     if len(c.outputs) == 1:
         return mean
-    total = c.expand(c.op("Reshape", total, c.ints(-1)), c.out_dims(1)) \
+    total = c.expand(c.op("Reshape", total, c.ints(*[1] * len(c.out_dims(1)))), c.out_dims(1)) \
         if not c.params["weighted"] else _kept(c, total, axes, 1)
     return [mean, total]
 

@@ -15,7 +15,7 @@ def _wider():
     p = onnx().TensorProto
     small = (p.INT32, p.INT64, p.FLOAT)
     return {p.BFLOAT16: (p.FLOAT,), p.FLOAT16: (p.FLOAT,), p.BOOL: small, p.INT8: small, p.UINT8: small,
-            p.INT16: small, p.UINT16: small, p.INT32: (p.INT64, p.DOUBLE), p.FLOAT: (p.DOUBLE,)}
+            p.INT16: small, p.UINT16: small, p.INT32: (p.INT64, p.DOUBLE), p.INT64: (p.DOUBLE,), p.FLOAT: (p.DOUBLE,)}
 
 
 def widen(graph, dtypes):

@@ -42,7 +42,7 @@ def _(c):
     """Col2Im, or before opset 18 a transposed convolution that puts elements one by one."""
     kernel, stride, dilate, pad = _window(c)
     sizes = list(c.params["output_size"])
-    if c.opset >= 18:
+    if c.opset >= 18 and len(kernel) == 2:      # ONNX Runtime is wrong about others
         return c.op("Col2Im", c[0], c.ints(*sizes), c.ints(*kernel), strides=stride,
                     dilations=dilate, pads=pad * 2)
     if not is_static(c.dims()[1]):
