@@ -238,3 +238,11 @@ def test_matrices_without_rows_in_loops(tmp_path):
     with mx.util.np_shape(True):
         for shape in ((2, 0, 3), (2, 3, 0)):
             check_symbol(S.Group(list(S.np.linalg.qr(a))), {"x": np.ones(shape, "float32")}, {}, tmp_path, opset_version=13)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("name", "exp expm1 sqrt log sin tanh cbrt rcbrt reciprocal radians degrees smooth_l1".split())
+def test_functions_of_whole_numbers(dtype, name, tmp_path):
+    """They are those of fractions, which are cut off."""
+    check_symbol(getattr(S, name)(x), {"x": np.array([1, 2, 3, 4], dtype)}, {}, tmp_path)
+    check_symbol(S.contrib.quadratic(x, a=1.5, b=-2, c=3), {"x": np.array([0, 1, 2, 3], dtype)}, {}, tmp_path)

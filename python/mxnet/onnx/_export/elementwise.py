@@ -20,6 +20,45 @@ def _register(table, *names):
         converts(name)(table)
 
 
+# ---- functions of fractions
+
+class _Floats:
+    """A conversion as if its input and its result were float32."""
+
+    def __init__(self, c):
+        self._c = c
+        self._x = c.cast(c[0], np.float32)
+
+    def __getattr__(self, name):
+        return getattr(self._c, name)
+
+    def __getitem__(self, i):
+        return self._x if i == 0 else self._c[i]
+
+    def dtype(self, i=0):
+        """Of the floats."""
+        return np.float32 if i == 0 else self._c.dtype(i)
+
+    out_dtype = dtype
+
+    def input_as(self, i, dtype):
+        """As of the conversion."""
+        return self._c.cast_from(self[i], self.dtype(i), dtype)
+
+    def const(self, values, dtype=None):
+        """A constant of float32, if nothing else is asked for."""
+        return self._c.const(values, np.float32 if dtype is None else dtype)
+
+
+def _in_floats(convert):
+    """`convert`, whose result for whole numbers is that of floats without the fraction."""
+    def converted(c):
+        if is_float(c.out_dtype()):
+            return convert(c)
+        return c.cast(convert(_Floats(c)), c.out_dtype())
+    return converted
+
+
 # ---- one number each
 
 _SAME_NAME = {
@@ -39,7 +78,8 @@ def _unary(c, name):
 
 for _name in _SAME_NAME:
     _others = [] if _name == "erf" else [f"_npi_{_name if _name != 'abs' else 'absolute'}"]
-    _register(lambda c, name=_name: _unary(c, name), _name, *_others)
+    _whole = _name in ("abs", "negative", "sign", *_FLOAT_ONLY)
+    _register((lambda f: f if _whole else _in_floats(f))(lambda c, name=_name: _unary(c, name)), _name, *_others)
 
 
 def _like(number, c):
@@ -83,7 +123,8 @@ def _composed(c, name):
 
 for _name in _COMPOSED:
     _others = [] if _name in ("rsqrt", "rcbrt") else [f"_npi_{_name}"]
-    _register(lambda c, name=_name: _composed(c, name), _name, *_others)
+    _whole = _name in ("square", "trunc", "fix")
+    _register((lambda f: f if _whole else _in_floats(f))(lambda c, name=_name: _composed(c, name)), _name, *_others)
 
 
 @converts("round", "_contrib_round_ste")
@@ -119,6 +160,7 @@ def _(c):
 
 
 @converts("_contrib_quadratic")
+@_in_floats
 def _(c):
     a, b, k = (c.const(c.params[name]) for name in "abc")
     inner = c.op("Add", c.op("Mul", c[0], a), b)
@@ -126,8 +168,9 @@ def _(c):
 
 
 @converts("smooth_l1")
+@_in_floats
 def _(c):
-    squared = c.params["scalar"] ** 2
+    squared = c.params.get("scalar", 1.0) ** 2
     size = c.op("Abs", c[0])
     inner = c.op("Mul", c.op("Mul", c[0], c[0]), c.const(squared / 2))
     outer = c.op("Sub", size, c.const(0.5 / squared))
