@@ -7,6 +7,7 @@ split there.
 import contextlib
 import numbers
 import os
+import re
 import struct
 import threading
 from collections import namedtuple
@@ -341,6 +342,10 @@ class MXRecordIO:
         return _MAGIC.join(parts)
 
 
+# Keys and offsets that are numbers, as most indices have them: they are read at once.
+_PLAIN_INDEX = re.compile(r"(?:[0-9]{1,18}\t[0-9]{1,18}\n)*")
+
+
 class MXIndexedRecordIO(MXRecordIO):
     """Records with keys: an index file has a line ``key TAB byte offset`` for each.
 
@@ -389,20 +394,26 @@ class MXIndexedRecordIO(MXRecordIO):
                 self._target.discard()
                 raise
             return
-        with open_file(self.idx_path, "r", errors="surrogateescape") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                fields = line.rstrip("\n").split("\t")
-                try:
-                    key, offset = self.key_type(fields[0]), int(fields[1])
-                    if not 0 <= offset < 2 ** 63:
-                        raise ValueError(offset)
-                except (ValueError, IndexError):
-                    raise MXNetError(f"[recordio] {self.idx_path}, line {number}: {line.rstrip()[:80]!r}; "
-                                     "a key, a tab and an offset are expected") from None
-                self.idx[key] = offset
-                self.keys.append(key)
+        with open_file(self.idx_path, "r", errors="surrogateescape") as file:
+            text = file.read()
+        if self.key_type is int and _PLAIN_INDEX.fullmatch(text):
+            numbers = list(map(int, text.split()))
+            self.keys = numbers[::2]
+            self.idx = dict(zip(self.keys, numbers[1::2]))
+            return
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            fields = line.split("\t")
+            try:
+                key, offset = self.key_type(fields[0]), int(fields[1])
+                if not 0 <= offset < 2 ** 63:
+                    raise ValueError(offset)
+            except (ValueError, IndexError):
+                raise MXNetError(f"[recordio] {self.idx_path}, line {number}: {line.rstrip()[:80]!r}; "
+                                 "a key, a tab and an offset are expected") from None
+            self.idx[key] = offset
+            self.keys.append(key)
 
     def close(self):
         was_open = self.is_open
@@ -495,6 +506,7 @@ HEADER(flag=0, label=4.0, id=7, id2=0)
 """
 _IR_FORMAT = "<IfQQ"
 _IR_SIZE = struct.calcsize(_IR_FORMAT)
+_pack_header, _unpack_header = struct.Struct(_IR_FORMAT).pack, struct.Struct(_IR_FORMAT).unpack_from
 
 
 def pack(header, s):
@@ -505,14 +517,14 @@ def pack(header, s):
     >>> header.label, header.id, content
     (4.0, 7, b'content')
     """
-    header = IRHeader(*header)
-    if isinstance(header.label, numbers.Number):
-        header = header._replace(flag=0)
+    flag, label, number, second = header
+    if isinstance(label, (float, int, numbers.Number)):  # the common ones first: numbers.Number is slow to ask
+        flag = 0
     else:
-        label = np.asarray(header.label, dtype="<f4")
-        header = header._replace(flag=label.size, label=0)
-        s = label.tobytes() + s
-    return struct.pack(_IR_FORMAT, *header) + s
+        vector = np.asarray(label, dtype="<f4")
+        flag, label = vector.size, 0
+        s = vector.tobytes() + s
+    return _pack_header(flag, label, number, second) + s
 
 
 def unpack(s):
@@ -532,14 +544,14 @@ def unpack(s):
     """
     if len(s) < _IR_SIZE:
         raise ValueError(f"[recordio] an image record of {len(s)} bytes; its header alone has {_IR_SIZE}")
-    header = IRHeader(*struct.unpack(_IR_FORMAT, s[:_IR_SIZE]))
-    s = s[_IR_SIZE:]
-    if header.flag > 0:
-        if header.flag * 4 > len(s):
-            raise ValueError(f"[recordio] an image record with {header.flag} labels and {len(s)} bytes after its header")
-        header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
-        s = s[header.flag * 4:]
-    return header, s
+    flag, label, number, second = _unpack_header(s)
+    begin = _IR_SIZE
+    if flag > 0:
+        begin += flag * 4
+        if begin > len(s):
+            raise ValueError(f"[recordio] an image record with {flag} labels and {len(s) - _IR_SIZE} bytes after its header")
+        label = np.frombuffer(s[_IR_SIZE:begin], np.float32)
+    return IRHeader(flag, label, number, second), s[begin:]
 
 
 def pack_img(header, img, quality=95, img_fmt=".jpg"):

@@ -41,22 +41,26 @@ def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
     if degrees.ndim > 0 and len(degrees) != count:
         raise ValueError(f"[imrotate] {len(degrees)} angles for {count} images")
     angles = np.broadcast_to(degrees.reshape(-1), (count,)).astype(np.float64) * (math.pi / 180)
-    grids = np.stack([_grid(height, width, angle, zoom_in, zoom_out) for angle in angles]) if count else np.zeros((0, 2, height, width))
+    grids = np.empty((count, 2, height, width), np.float32)
+    for grid, angle in zip(grids, angles):
+        _fill_grid(grid, angle, zoom_in, zoom_out)
     out = nd.BilinearSampler(src, to_class_of(array(grids, dtype=np.float32, ctx=src.context), src))
     return out[0] if single else out
 
 
-def _grid(height, width, angle, zoom_in, zoom_out):
-    """Where each pixel of the turned image comes from: x and y from -1 to 1."""
+def _fill_grid(grid, angle, zoom_in, zoom_out):
+    """Where each pixel of the turned image comes from, into (2, height, width): x and y from -1 to
+    1, as float64 until they are stored."""
+    height, width = grid.shape[1:]
     half_height, half_width = (height - 1) / 2, (width - 1) / 2
-    y, x = np.mgrid[:height, :width].astype(np.float64)
-    y, x = y - half_height, x - half_width
+    y, x = np.arange(height) - half_height, np.arange(width) - half_width
     cos, sin = math.cos(angle), math.sin(angle)
-    from_x, from_y = x * cos - y * sin, x * sin + y * cos
-    grid = np.stack([from_x / max(half_width, 1e-12), from_y / max(half_height, 1e-12)])
-    if zoom_in or zoom_out:
-        grid *= _zoom(height, width, angle, zoom_in)
-    return grid
+    zoom = _zoom(height, width, angle, zoom_in) if zoom_in or zoom_out else None
+    places = np.empty((height, width))
+    for axis, across, down, half in ((0, x * cos, -(y * sin), half_width), (1, x * sin, y * cos, half_height)):
+        np.add(across, down[:, None], out=places)
+        np.divide(places, max(half, 1e-12), out=places)
+        grid[axis] = places if zoom is None else np.multiply(places, zoom, out=places)
 
 
 def _zoom(height, width, angle, zoom_in):

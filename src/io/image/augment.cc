@@ -192,11 +192,13 @@ bool Augmenter::Run(const uint8_t* file, size_t size, int channels, Draws* draws
     }
   } else {
     if (plan.resize.done) ResizeCanvas(canvas, plan.resize.height, plan.resize.width, plan.resize.method);
-    if (plan.warp.done) WarpCanvas(canvas, plan.matrix, plan.warp.height, plan.warp.width, plan.warp.method, options_.fill);
+    const bool cut = plan.warp.done && options_.pad == 0 && !plan.grow[0].done && !plan.grow[1].done;  // only the crop is made
+    const Window whole{0, 0, plan.warp.height, plan.warp.width};
+    if (plan.warp.done) WarpCanvas(canvas, plan.matrix, cut ? plan.crop : whole, plan.warp.method, options_.fill);
     if (options_.pad > 0) PadCanvas(canvas, options_.pad, options_.pad, options_.pad, options_.pad, options_.fill);
     for (const Plan::Step& step : plan.grow)
       if (step.done) ResizeCanvas(canvas, step.height, step.width, step.method);
-    CropCanvas(canvas, plan.crop);
+    if (!cut) CropCanvas(canvas, plan.crop);
   }
   if (plan.last.done) ResizeCanvas(canvas, plan.last.height, plan.last.width, plan.last.method);
   if (colours_) Colour(draws, &canvas->current());

@@ -7,6 +7,7 @@
 #include "base/copy_run.h"
 #include "base/threads/omp.h"
 #include "operator/image/image_common.h"
+#include "operator/image/pick_pixels.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/tuple_field.h"
@@ -107,17 +108,20 @@ template <typename T>
 void MakeBorder(const BorderParam& p, const Images& s, const T* from, int64_t height, int64_t width, T* to) {
   if (p.type == kConstant) return FillBorder(p, s, from, height, width, to);
   const int64_t c = s.channels;
-  std::vector<int64_t> columns;  // of the left and of the right border
-  for (int64_t x = 0; x < width; ++x)
-    if (x < p.left || x >= p.left + s.width) columns.push_back(Shown(x - p.left, s.width, p.type));
-  const size_t pixel = static_cast<size_t>(c) * sizeof(T);
+  const int64_t pixel = c * static_cast<int64_t>(sizeof(T));
+  auto shown = [&](int64_t first, int64_t n) {  // columns of a border, in bytes
+    std::vector<int64_t> at(static_cast<size_t>(n));
+    for (int64_t x = 0; x < n; ++x) at[static_cast<size_t>(x)] = Shown(first + x, s.width, p.type) * pixel;
+    return at;
+  };
+  const std::vector<int64_t> left = shown(-p.left, p.left), right = shown(s.width, p.right);
   ParallelFor(height, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, width * c)), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
-      T* row = to + r * width * c;
-      const T* source = from + Shown(r - p.top, s.height, p.type) * s.width * c;
-      CopyRun(row + p.left * c, source, static_cast<size_t>(s.width) * pixel);
-      for (int64_t x = 0; x < p.left + p.right; ++x)
-        std::memcpy(row + (x < p.left ? x : x + s.width) * c, source + columns[static_cast<size_t>(x)] * c, pixel);
+      auto* row = reinterpret_cast<char*>(to + r * width * c);
+      const auto* source = reinterpret_cast<const char*>(from + Shown(r - p.top, s.height, p.type) * s.width * c);
+      PickPixels(source, left.data(), p.left, pixel, row);
+      CopyRun(row + p.left * pixel, source, static_cast<size_t>(s.width * pixel));
+      PickPixels(source, right.data(), p.right, pixel, row + (p.left + s.width) * pixel);
     }
   });
 }

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <vector>
+
+#if defined(__SSE4_1__)
+#include <smmintrin.h>
+#endif
 
 #include "base/cpu_dispatch.h"
 #include "mxnet/base.h"
@@ -105,11 +110,32 @@ Covers MakeCovers(const Axis& axis) {
   return covers;
 }
 
-// line = the columns' covers of one row of the source.
+#if defined(__SSE4_1__)
+inline __m128 Load4(const float* from) { return _mm_loadu_ps(from); }
+inline __m128 Load4(const uint8_t* from) {
+  int32_t bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes)));
+}
+#endif
+
+// line = the columns' covers of one row of the source. `wide` pixels may be read, and followed, as
+// four elements.
 template <typename T, typename W, int kChannels>
-void CoverRow(const T* from, const Covers& columns, int64_t channels, W* line) {
+void CoverRow(const T* from, const Covers& columns, int64_t channels, size_t wide, W* line) {
   if constexpr (kChannels > 0) channels = kChannels;
-  for (size_t d = 0; d + 1 < columns.first.size(); ++d)
+  size_t d = 0;
+#if defined(__SSE4_1__)
+  if constexpr (kChannels == 3 && std::is_same<W, float>::value) {
+    for (; d < wide; ++d, line += 3) {
+      __m128 sum = _mm_setzero_ps();
+      for (size_t k = columns.first[d]; k < columns.first[d + 1]; ++k)
+        sum = _mm_add_ps(sum, _mm_mul_ps(Load4(from + columns.all[k].at * 3), _mm_set1_ps(columns.all[k].weight)));
+      _mm_storeu_ps(line, sum);
+    }
+  }
+#endif
+  for (; d + 1 < columns.first.size(); ++d)
     for (int64_t c = 0; c < channels; ++c) {
       W sum = 0;
       for (size_t k = columns.first[d]; k < columns.first[d + 1]; ++k)
@@ -123,16 +149,25 @@ void CoveredArea(const Picture<T>& p) {
   using W = std::conditional_t<std::is_same<T, uint8_t>::value, float, T>;
   const Covers columns = MakeCovers(p.columns()), lines = MakeCovers(p.lines());
   const int64_t channels = p.size.channels, n = p.row();
+  size_t wide = 0;  // a further pixel of the source and of the result lies behind these
+  while (static_cast<int64_t>(wide) < p.width - 1 && columns.all[columns.first[wide + 1] - 1].at < p.size.width - 1) ++wide;
   p.Rows([&](int64_t begin, int64_t end) {
     std::vector<W> line(static_cast<size_t>(n)), sum(static_cast<size_t>(n));
+    int64_t held = -1;  // the row of the source that `line` is made from
     for (int64_t r = begin; r < end; ++r) {
       std::fill(sum.begin(), sum.end(), W(0));
       for (size_t j = lines.first[static_cast<size_t>(r)]; j < lines.first[static_cast<size_t>(r) + 1]; ++j) {
         const T* from = p.from + lines.all[j].at * p.pitch;
-        if (channels == 3)
-          CoverRow<T, W, 3>(from, columns, channels, line.data());
-        else
-          CoverRow<T, W, 0>(from, columns, channels, line.data());
+        if (held == lines.all[j].at) {
+          // Two rows of the result share it.
+        } else if (channels == 3) {
+          CoverRow<T, W, 3>(from, columns, channels, wide, line.data());
+        } else if (channels == 1) {
+          CoverRow<T, W, 1>(from, columns, channels, 0, line.data());
+        } else {
+          CoverRow<T, W, 0>(from, columns, channels, 0, line.data());
+        }
+        held = lines.all[j].at;
         const W weight = static_cast<W>(lines.all[j].weight);
         for (size_t i = 0; i < line.size(); ++i) sum[i] += weight * line[i];
       }

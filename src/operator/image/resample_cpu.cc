@@ -10,8 +10,13 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__SSE4_1__)
+#include <smmintrin.h>
+#endif
+
 #include "base/cpu_dispatch.h"
 #include "mxnet/base.h"
+#include "operator/image/pick_pixels.h"
 #include "operator/image/resample_picture.h"
 
 namespace mxnet {
@@ -20,6 +25,7 @@ MXNET_CPU_DECLARE(void BilinearPixels3(const uint8_t* from, const int32_t* offse
                   void MixBilinearRows(const int16_t* upper, const int16_t* lower, int16_t a, int16_t b, int64_t n, uint8_t* to);
                   void CubicPixels(const uint8_t* from, const int32_t* offsets, const int32_t* outer, const int32_t* inner, int64_t n,
                                    int64_t channels, float* to);
+                  void MixFloatRows(const float* const* rows, const float* weight, int taps, int64_t n, float* to);
                   void MixCubicRows(const float* const* rows, const float* weight, int64_t n, uint8_t* to);)
 
 namespace image {
@@ -135,9 +141,78 @@ void FilterRowOf(const T* from, const Taps& taps, int64_t channels, int64_t firs
   FilterRow<T, kTaps, 0>(from, taps, channels, first, width, to);
 }
 
+// How many pixels of three or four floats may be read as four: a further one lies behind their taps.
+template <int kTaps>
+int64_t WidePixels(const Taps& taps, int64_t channels, int64_t pixels, int64_t width) {
+  if (channels != 3 && channels != 4) return 0;
+  int64_t n = 0;
+  while (n < width && taps.at[static_cast<size_t>((n + 1) * kTaps - 1)] < pixels - (channels == 3 ? 1 : 0)) ++n;
+  return n;
+}
+
+// Filters the first n pixels; four elements are written for each.
+template <int kTaps, int kChannels>
+void FilterFloats(const float* from, const Taps& taps, int64_t n, float* to) {
+#if defined(__SSE4_1__)
+  const int64_t* at = taps.at.data();
+  const float* w = taps.weight.data();
+  for (int64_t d = 0; d < n; ++d, at += kTaps, w += kTaps) {
+    __m128 sum = _mm_mul_ps(_mm_loadu_ps(from + at[0] * kChannels), _mm_set1_ps(w[0]));
+    for (int k = 1; k < kTaps; ++k) sum = _mm_add_ps(sum, _mm_mul_ps(_mm_loadu_ps(from + at[k] * kChannels), _mm_set1_ps(w[k])));
+    _mm_storeu_ps(to + d * kChannels, sum);
+  }
+#else
+  FilterRow<float, kTaps, kChannels>(from, taps, kChannels, 0, n, to);
+#endif
+}
+
+// Pixels of one float whose taps lie side by side, from `first` to `end`.
+struct TapRun {
+  int64_t first = 0, end = 0;
+  TapRun(const Taps& taps, int64_t width) {
+    auto good = [&](int64_t d) {
+      const int64_t* at = &taps.at[static_cast<size_t>(d * taps.taps)];
+      return at[taps.taps - 1] == at[0] + taps.taps - 1;
+    };
+    while (first < width && !good(first)) ++first;
+    for (end = first; end < width && good(end);) ++end;
+  }
+};
+
+// Four at a time: how far it came.
+template <int kTaps>
+int64_t FilterGray(const float* from, const Taps& taps, const TapRun& run, float* to) {
+  int64_t d = run.first;
+#if defined(__SSE4_1__)
+  for (; d + 4 <= run.end; d += 4) {
+    const int64_t* at = &taps.at[static_cast<size_t>(d * kTaps)];
+    const float* w = &taps.weight[static_cast<size_t>(d * kTaps)];
+    __m128 sum;
+    if constexpr (kTaps == 2) {
+      auto two = [&](int k) {  // products of two pixels
+        const __m128 low = _mm_loadl_pi(_mm_setzero_ps(), reinterpret_cast<const __m64*>(from + at[2 * k]));
+        return _mm_mul_ps(_mm_loadh_pi(low, reinterpret_cast<const __m64*>(from + at[2 * k + 2])), _mm_loadu_ps(w + 2 * k));
+      };
+      const __m128 a = two(0), b = two(2);
+      sum = _mm_add_ps(_mm_shuffle_ps(a, b, 0x88), _mm_shuffle_ps(a, b, 0xdd));
+    } else {
+      for (int half = 0; half < kTaps; half += 4) {
+        auto four = [&](int k) { return _mm_mul_ps(_mm_loadu_ps(from + at[k * kTaps] + half), _mm_loadu_ps(w + k * kTaps + half)); };
+        __m128 a = four(0), b = four(1), c = four(2), e = four(3);
+        _MM_TRANSPOSE4_PS(a, b, c, e);
+        sum = _mm_add_ps(_mm_add_ps(_mm_add_ps(half == 0 ? a : _mm_add_ps(sum, a), b), c), e);
+      }
+    }
+    _mm_storeu_ps(to + d, sum);
+  }
+#endif
+  return d;
+}
+
 // Mixes filtered rows of floats or doubles.
 template <typename T, int kTaps>
 void MixRows(const T* const* rows, const float* weight, const int*, int64_t n, T* to) {
+  if constexpr (std::is_same<T, float>::value) return MXNET_CPU_CALL(MixFloatRows)(rows, weight, kTaps, n, to);
   T w[kTaps];
   for (int k = 0; k < kTaps; ++k) w[k] = static_cast<T>(weight[k]);
   for (int64_t i = 0; i < n; ++i) {
@@ -156,12 +231,27 @@ void MixRows(const int* const* rows, const float*, const int* fixed, int64_t n, 
   }
 }
 
+template <int kTaps>
+void FilterFloatRow(const float* from, const Taps& taps, int64_t channels, int64_t wide, const TapRun& run, int64_t width, float* to) {
+  if (channels == 1) {
+    FilterRowOf<float, kTaps>(from, taps, channels, 0, run.first, to);
+    wide = FilterGray<kTaps>(from, taps, run, to);
+  } else if (channels == 3) {
+    FilterFloats<kTaps, 3>(from, taps, wide, to);
+  } else if (channels == 4) {
+    FilterFloats<kTaps, 4>(from, taps, wide, to);
+  }
+  FilterRowOf<float, kTaps>(from, taps, channels, wide, width, to);
+}
+
 template <typename T, int kTaps>
 void Separable(const Picture<T>& p, Interpolation method) {
   const Taps columns = MakeTaps(p.columns(), method, true), lines = MakeTaps(p.lines(), method, false);
-  const int64_t n = p.row();
+  const int64_t n = p.row(), room = n + 1, channels = p.size.channels;
+  const int64_t wide = std::is_same<T, float>::value ? WidePixels<kTaps>(columns, channels, p.size.width, p.width) : 0;
+  const TapRun run(columns, p.width);
   p.Rows([&](int64_t begin, int64_t end) {
-    std::vector<Sum<T>> rows(static_cast<size_t>(n * kTaps));
+    std::vector<Sum<T>> rows(static_cast<size_t>(room * kTaps));
     int64_t held[kTaps];  // which row of the source lies filtered in which place
     std::fill(held, held + kTaps, -1);
     for (int64_t y = begin; y < end; ++y) {
@@ -169,8 +259,15 @@ void Separable(const Picture<T>& p, Interpolation method) {
       const Sum<T>* mixed[kTaps];
       for (int k = 0; k < kTaps; ++k) {  // at[k] % kTaps: neighbours never share a place
         const int64_t place = at[k] % kTaps;
-        Sum<T>* row = &rows[static_cast<size_t>(place * n)];
-        if (held[place] != at[k]) FilterRowOf<T, kTaps>(p.from + at[k] * p.pitch, columns, p.size.channels, 0, p.width, row);
+        Sum<T>* row = &rows[static_cast<size_t>(place * room)];
+        if (held[place] != at[k]) {
+          const T* from = p.from + at[k] * p.pitch;
+          if constexpr (std::is_same<T, float>::value) {
+            FilterFloatRow<kTaps>(from, columns, channels, wide, run, p.width, row);
+          } else {
+            FilterRowOf<T, kTaps>(from, columns, channels, 0, p.width, row);
+          }
+        }
         held[place] = at[k];
         mixed[k] = row;
       }
@@ -293,29 +390,6 @@ void CubicBytes(const Picture<uint8_t>& p) {
   });
 }
 
-template <int kBytes>
-void PickPixelsOf(const char* from, const int64_t* at, int64_t n, char* to) {
-  for (int64_t d = 0; d < n; ++d) std::memcpy(to + d * kBytes, from + at[d], kBytes);
-}
-
-// The pixels of `bytes` bytes that lie at `at` of a row.
-void PickPixels(const char* from, const std::vector<int64_t>& at, int64_t bytes, char* to) {
-  const auto n = static_cast<int64_t>(at.size());
-  switch (bytes) {
-    case 1: return PickPixelsOf<1>(from, at.data(), n, to);
-    case 3: {  // four bytes at once while a pixel follows: the next one covers the fourth
-      int64_t d = 0;
-      for (; d < n && at[static_cast<size_t>(d)] < at.back(); ++d) std::memcpy(to + d * 3, from + at[static_cast<size_t>(d)], 4);
-      return PickPixelsOf<3>(from, at.data() + d, n - d, to + d * 3);
-    }
-    case 4: return PickPixelsOf<4>(from, at.data(), n, to);
-    case 12: return PickPixelsOf<12>(from, at.data(), n, to);
-    case 16: return PickPixelsOf<16>(from, at.data(), n, to);
-    default:
-      for (int64_t d = 0; d < n; ++d) std::memcpy(to + d * bytes, from + at[static_cast<size_t>(d)], static_cast<size_t>(bytes));
-  }
-}
-
 template <typename T>
 void Nearest(const Picture<T>& p) {
   const Axis x = p.columns(), y = p.lines();
@@ -333,7 +407,7 @@ void Nearest(const Picture<T>& p) {
       if (line == before)
         std::memcpy(to, to - row, static_cast<size_t>(row));
       else
-        PickPixels(reinterpret_cast<const char*>(p.from + line * p.pitch), at, bytes, to);
+        PickPixels(reinterpret_cast<const char*>(p.from + line * p.pitch), at.data(), p.width, bytes, to);
       before = line;
     }
   });

@@ -33,6 +33,18 @@ int64_t HalveElements(const uint8_t* upper, const uint8_t* lower, int64_t n, uin
   const __m256i pairs = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15));
   auto side_by_side = [&](const uint8_t* from) { return kChannels == 1 ? Load(from) : _mm256_shuffle_epi8(Load(from), pairs); };
   int64_t i = 0;
+#if defined(__AVX512BW__)
+  if constexpr (kChannels == 1) {
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), ones = _mm512_set1_epi8(1);
+    auto quarters = [&](int64_t k) {
+      const __m512i a = _mm512_maddubs_epi16(_mm512_loadu_si512(upper + k), ones);
+      const __m512i sums = _mm512_add_epi16(a, _mm512_maddubs_epi16(_mm512_loadu_si512(lower + k), ones));
+      return _mm512_srli_epi16(_mm512_add_epi16(sums, _mm512_set1_epi16(2)), 2);
+    };
+    for (; i + 64 <= n; i += 64)
+      _mm512_storeu_si512(to + i, _mm512_permutexvar_epi64(order, _mm512_packus_epi16(quarters(2 * i), quarters(2 * i + 64))));
+  }
+#endif
   for (; i + 32 <= n; i += 32) {
     const __m256i low = Quarters(side_by_side(upper + 2 * i), side_by_side(lower + 2 * i));
     const __m256i high = Quarters(side_by_side(upper + 2 * i + 32), side_by_side(lower + 2 * i + 32));
@@ -112,6 +124,22 @@ void Quarters(const float* upper, const float* lower, int64_t n, float* to) {
 }
 
 #if defined(__SSE4_1__)
+// Pixels of one float, four at a time. The terms that are added up in fours lie side by side.
+int64_t MeanGray(const float* from, const int64_t* offsets, int64_t area, int64_t step, int64_t n, float scale, float* to) {
+  int64_t d = 0;
+  for (; d + 4 <= n; d += 4, from += 4 * step) {
+    __m128 sum = _mm_setzero_ps();
+    for (int64_t k = 0; k < area; k += 4) {
+      const float* at = from + offsets[k];
+      __m128 a = _mm_loadu_ps(at), b = _mm_loadu_ps(at + step), c = _mm_loadu_ps(at + 2 * step), e = _mm_loadu_ps(at + 3 * step);
+      _MM_TRANSPOSE4_PS(a, b, c, e);
+      sum = _mm_add_ps(sum, _mm_add_ps(_mm_add_ps(_mm_add_ps(a, b), c), e));
+    }
+    _mm_storeu_ps(to + d, _mm_mul_ps(sum, _mm_set1_ps(scale)));
+  }
+  return d;
+}
+
 // Pixels of three or four floats. The last of three is not made: it would be read as four.
 template <int kChannels>
 int64_t MeanPixels(const float* from, const int64_t* offsets, int64_t area, int64_t step, int64_t n, float scale, float* to) {
@@ -166,13 +194,14 @@ void HalveFloats(const float* upper, const float* lower, int64_t n, int64_t chan
 }
 
 /*
- * How many of n pixels of three or four floats were made: pixel d is the mean of the `area` pixels at
- * from + d * step + offsets[k], added up in fours.
+ * How many of n pixels of 1, 3 or 4 floats were made: pixel d is the mean of the `area` pixels at
+ * from + d * step + offsets[k], added up in fours. `step` is one row of a block.
  */
 int64_t MeanFloats(const float* from, const int64_t* offsets, int64_t area, int64_t step, int64_t n, int64_t channels, float scale,
                    float* to) {
 #if defined(__SSE4_1__)
   if (channels == 3) return MeanPixels<3>(from, offsets, area, step, n, scale, to);
+  if (channels == 1 && step % 4 == 0) return MeanGray(from, offsets, area, step, n, scale, to);
   if (channels == 4) return MeanPixels<4>(from, offsets, area, step, n, scale, to);
 #endif
   return 0;

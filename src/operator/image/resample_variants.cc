@@ -62,6 +62,19 @@ int64_t CubicPixelsWide(const uint8_t* from, const int32_t* offsets, const int32
 }
 #endif
 
+template <int kTaps>
+void MixFloats(const float* const* rows, const float* weight, int64_t n, float* to) {
+  const float* row[kTaps];
+  float w[kTaps];
+  for (int k = 0; k < kTaps; ++k) row[k] = rows[k], w[k] = weight[k];
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    float sum = row[0][i] * w[0];
+    for (int k = 1; k < kTaps; ++k) sum += row[k][i] * w[k];
+    to[i] = sum;
+  }
+}
+
 template <int kChannels>
 void CubicPixelsFrom(int64_t d, const uint8_t* from, const int32_t* offsets, const int32_t* outer, const int32_t* inner, int64_t n,
                      float* to) {
@@ -94,6 +107,13 @@ void CubicPixels(const uint8_t* from, const int32_t* offsets, const int32_t* out
   if (channels == 1) return CubicPixelsFrom<1>(d, from, offsets, outer, inner, n, to);
   if (channels == 3) return CubicPixelsFrom<3>(d, from, offsets, outer, inner, n, to);
   CubicPixelsFrom<4>(d, from, offsets, outer, inner, n, to);
+}
+
+/* Mixes 2, 4 or 8 rows of floats. */
+void MixFloatRows(const float* const* rows, const float* weight, int taps, int64_t n, float* to) {
+  if (taps == 2) return MixFloats<2>(rows, weight, n, to);
+  if (taps == 4) return MixFloats<4>(rows, weight, n, to);
+  MixFloats<8>(rows, weight, n, to);
 }
 
 /* Mixes four rows of such sums to bytes. n is a multiple of 8. */

@@ -199,6 +199,28 @@ def test_resizing():
         np.testing.assert_array_equal(got, DATA[f"resize/{i}/{interp}"], err_msg=f"{image.shape} {width}x{height} {interp}")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+@pytest.mark.parametrize("size", [(320, 40), (120, 160), (144, 60), (72, 33), (72, 30), (96, 30), (160, 300)])
+def test_resizing_of_wide_pixels_is_that_of_each_channel(dtype, size):
+    """Pictures of 1, 3 and 4 channels have vector loops; those of 2 and 5 have none."""
+    image = (np.random.RandomState(3).rand(90, 288, 5) * 255).astype(dtype)
+    for interp in range(6):
+        want = mx.image.imresize(nd.array(image, dtype=dtype), *size, interp=interp).asnumpy()
+        for channels in (1, 3, 4):
+            got = mx.image.imresize(nd.array(image[:, :, :channels], dtype=dtype), *size, interp=interp).asnumpy()
+            np.testing.assert_array_equal(got, want[:, :, :channels], err_msg=f"{channels} channels, interp={interp}")
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("width", [2, 6, 20, 46, 258])
+def test_halves_of_bytes_are_rounded_means(channels, width):
+    image = np.random.RandomState(4).randint(0, 256, (10, width, channels)).astype("uint8")
+    want = (image.reshape(5, 2, width // 2, 2, channels).astype(int).sum(axis=(1, 3)) + 2) >> 2
+    for interp in (1, 3):
+        got = mx.image.imresize(nd.array(image, dtype="uint8"), width // 2, 5, interp=interp).asnumpy()
+        np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_exact_bilinear_of_floats_is_bilinear(dtype):
     image = nd.array(np.random.RandomState(1).rand(7, 9, 3), dtype=dtype)
