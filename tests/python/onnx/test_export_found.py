@@ -246,3 +246,11 @@ def test_functions_of_whole_numbers(dtype, name, tmp_path):
     """They are those of fractions, which are cut off."""
     check_symbol(getattr(S, name)(x), {"x": np.array([1, 2, 3, 4], dtype)}, {}, tmp_path)
     check_symbol(S.contrib.quadratic(x, a=1.5, b=-2, c=3), {"x": np.array([0, 1, 2, 3], dtype)}, {}, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_bounds_and_digits(dtype, tmp_path):
+    a, = numpy_variables("x")
+    numbers = {"x": np.array([155, 25, -14, 3], dtype)}
+    for symbol in (S.np.clip(a, None, 1), S.np.clip(a, 1, None), S.np.clip(a, -3, 9), S.np.around(a, -1)):
+        check_symbol(symbol, numbers, {}, tmp_path)

@@ -142,9 +142,14 @@ def _(c):
 
 @converts("_npi_around")
 def _(c):
-    scale = 10.0 ** c.params["decimals"]
+    decimals = c.params["decimals"]
     if not c.is_float():
-        return c.op("Identity", c[0])
+        return c.op("Identity", c[0]) if decimals >= 0 else _in_floats(_around)(c)
+    return _around(c)
+
+
+def _around(c):
+    scale = 10.0 ** c.params["decimals"]
     if scale == 1:
         return c.op("Round", c[0])
     return c.op("Div", c.op("Round", c.op("Mul", c[0], c.const(scale))), c.const(scale))
@@ -152,11 +157,11 @@ def _(c):
 
 @converts("clip", "_npi_clip")
 def _(c):
-    low, high = c.params["a_min"], c.params["a_max"]
+    bounds = [c.params.get(name) for name in ("a_min", "a_max")]
     if not c.is_float():
         info = np.iinfo(c.dtype())
-        low, high = (max(info.min, min(info.max, int(v))) for v in (low, high))
-    return c.op("Clip", c[0], c.const(low), c.const(high))
+        bounds = [v if v is None else max(info.min, min(info.max, int(v))) for v in bounds]
+    return c.op("Clip", c[0], *(v if v is None else c.const(v) for v in bounds))
 
 
 @converts("_contrib_quadratic")
