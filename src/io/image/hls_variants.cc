@@ -60,7 +60,7 @@ void ShiftPlanes(const int* red, const int* green, const int* blue, int64_t n, i
 
 namespace MXNET_CPU_VARIANT {
 
-/* Adds to hue (0 to 180), lightness and saturation (0 to 255) of n pixels of red, green and blue. */
+/* Adds to hue (0 to 180), lightness and saturation (0 to 255) of n pixels, red, green and blue. */
 void ShiftHlsPixels(uint8_t* pixels, int64_t n, int hue, int lightness, int saturation) {
   int planes[3][kPiece], sectors[kPiece], values[4][kPiece];
   for (int64_t at = 0; at < n; at += kPiece) {

@@ -62,7 +62,7 @@ struct Weights {
   }
 };
 
-// A pixel all of whose taps lie in the image. Of three channels, four elements are read and written.
+// A pixel all of whose taps lie in the image. Of three channels, four bytes are read and written.
 template <int kTaps, int kChannels>
 void MixInside(const uint8_t* from, int64_t pitch, int64_t channels, const int* w, uint8_t* to) {
 #if defined(__SSE4_1__)

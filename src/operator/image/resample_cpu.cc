@@ -141,7 +141,7 @@ void FilterRowOf(const T* from, const Taps& taps, int64_t channels, int64_t firs
   FilterRow<T, kTaps, 0>(from, taps, channels, first, width, to);
 }
 
-// How many pixels of three or four floats may be read as four: a further one lies behind their taps.
+// How many pixels of three or four floats may be read as four: one lies behind their taps.
 template <int kTaps>
 int64_t WidePixels(const Taps& taps, int64_t channels, int64_t pixels, int64_t width) {
   if (channels != 3 && channels != 4) return 0;
