@@ -240,7 +240,8 @@ void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
   });
 }
 
-/* The numbers of SampleUniform and SampleNormal, many at a time: float64 has one of each counter. */
+/* The numbers of SampleUniform and SampleNormal, many at a time: float64 has one of each
+ * counter. */
 template <bool kNormal>
 void DrawOnes(KernelArgs& args, Numbers2 p) {
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(args.out[0].Size()));
