@@ -1,11 +1,16 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
+from mxnet.ndarray import contrib as _ndarray_contrib
 from mxnet.ndarray import contrib as contrib
+from mxnet.ndarray import image as _ndarray_image
 from mxnet.ndarray import image as image
+from mxnet.ndarray import linalg as _ndarray_linalg
 from mxnet.ndarray import linalg as linalg
 from mxnet.ndarray import ndarray as ndarray
+from mxnet.ndarray import op as _ndarray_op
 from mxnet.ndarray import op as op
 from mxnet.ndarray import random as random
+from mxnet.ndarray import sparse as _ndarray_sparse
 from mxnet.ndarray import sparse as sparse
 from mxnet.ndarray.ndarray import NDArray as NDArray
 from mxnet.ndarray.ndarray import add as add
@@ -56,6 +61,11 @@ class CachedOp:
     handle: Any
     is_np_sym: Any
 bfloat16: Any
+gen_contrib = _ndarray_contrib
+gen_image = _ndarray_image
+gen_linalg = _ndarray_linalg
+gen_op = _ndarray_op
+gen_sparse = _ndarray_sparse
 def load(fname: Any) -> Any: ...
 def load_frombuffer(buf: Any) -> Any: ...
 numpy: Any

@@ -1,10 +1,15 @@
 # Generated from the modules by `./dev docs`; do not edit.
 from typing import Any
+from mxnet.symbol import contrib as _symbol_contrib
 from mxnet.symbol import contrib as contrib
+from mxnet.symbol import image as _symbol_image
 from mxnet.symbol import image as image
+from mxnet.symbol import linalg as _symbol_linalg
 from mxnet.symbol import linalg as linalg
+from mxnet.symbol import op as _symbol_op
 from mxnet.symbol import op as op
 from mxnet.symbol import random as random
+from mxnet.symbol import sparse as _symbol_sparse
 from mxnet.symbol import sparse as sparse
 from mxnet.symbol import symbol as symbol
 from mxnet.symbol.symbol import Group as Group
@@ -30,6 +35,11 @@ from mxnet.symbol.symbol import zeros as zeros
 from .op import *
 SymbolBase: Any
 Variable = _symbol_var
+gen_contrib = _symbol_contrib
+gen_image = _symbol_image
+gen_linalg = _symbol_linalg
+gen_op = _symbol_op
+gen_sparse = _symbol_sparse
 numpy: Any
 numpy_extension: Any
 power = _symbol_pow
