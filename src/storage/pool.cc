@@ -284,12 +284,15 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
   return batch[0];
 }
 
+/* A quarter of the power of two below. */
+static size_t QuarterStep(size_t bytes) { return (size_t{1} << (63 - __builtin_clzll(bytes))) / 4; }
+
 size_t Pool::Round(size_t bytes) const {
   const size_t rounded = options_.Round(bytes);
   if (!gives_room_ || shift_ == 0 || rounded <= kSmallLimit || rounded > std::min(kLargeBlock, options_.large_alloc_round_size))
     return rounded;
-  const size_t least = rounded + rounded / 16, step = (size_t{1} << (63 - __builtin_clzll(least))) / 4;
-  const size_t with_room = (least + step - 1) & ~(step - 1);
+  if (rounded % QuarterStep(rounded) == 0) return rounded;
+  const size_t least = rounded + rounded / 16, step = QuarterStep(least), with_room = (least + step - 1) & ~(step - 1);
   return step <= page_mask_ || with_room >= kLargeBlock ? rounded : with_room;
 }
 

@@ -77,9 +77,10 @@ class Pool final : private ForkGuarded, private Aging {
   void KeepByAge();
   /*
    * From here on blocks between small and large have four sizes from one power of two to the next,
-   * and at least a sixteenth of room, if the type is Naive. What is a little larger in each call,
-   * as a decoder's cache, or a little smaller, finds one that it had before; new memory would cost
-   * a fault of each page. Pages of the room are not there until somebody takes the block for more.
+   * if the type is Naive. What is of such a size, as weights often are, gets no more; all else has
+   * at least a sixteenth of room. What is a little larger in each call, as a decoder's cache, or a
+   * little smaller, finds one that it had before; new memory would cost a fault of each page. Pages
+   * of the room are not there until somebody takes the block for more.
    * REQUIRES: nothing was allocated.
    */
   void GiveRoom() { gives_room_ = true; }

@@ -310,7 +310,7 @@ TEST(PoolBound, AnEighthMoreServesAsWell) {
 TEST(PoolRoom, MiddleBlocksServeWhatGrowsALittle) {
   Fixture f;
   f.pool.GiveRoom();
-  const StorageHandle a = f.Take(786432);
+  const StorageHandle a = f.Take(790528);
   EXPECT_EQ(a.rounded, 917504u);
   f.Give(a);
   for (const size_t bytes : {798720, 851968, 741000}) {
@@ -320,8 +320,9 @@ TEST(PoolRoom, MiddleBlocksServeWhatGrowsALittle) {
     f.Give(b);
   }
   EXPECT_EQ(f.pool.Stats().misses, 1u);
-  const size_t sizes[][2] = {{61441, 65536},     {65536, 65536},     {65537, 81920},     {77825, 98304},     {131072, 163840},
-                             {1572864, 1835008}, {1703936, 1835008}, {1835008, 1835008}, {2097152, 2097152}, {2097153, 4194304}};
+  const size_t sizes[][2] = {{61441, 65536},     {65536, 65536},     {65537, 81920},     {77825, 81920},
+                             {86016, 98304},     {131072, 131072},   {1572864, 1572864}, {1703936, 1835008},
+                             {1835008, 1835008}, {2097152, 2097152}, {2097153, 4194304}};
   for (const auto& size : sizes) {
     const StorageHandle b = f.Take(size[0]);
     EXPECT_EQ(b.rounded, size[1]) << size[0];
