@@ -48,6 +48,9 @@ def kept():
             for rows, inner, d in KEPT for n in (1, 8, 64) for left in (False, True)}
 
 
+# Who takes no part: SciPy has no row_sparse arrays, and results of its products are dense, as are
+# those of torch.
+ABSENT = {"rows": ("scipy",), "kept": ("scipy", "torch")}
 PARTS = {"dot": dots, "kept": lambda large: kept(), "rows": lambda large: sums()}
 
 
@@ -141,8 +144,6 @@ def contestant(kind, part, large, device):
     workloads = {}
     make = {"dot": dot_call, "kept": kept_call, "rows": rows_call}[part]
     for name, sizes in PARTS[part](large == "1").items():
-        if kind in ("scipy", "torch") and part == "kept":
-            continue    # their results are dense
         if kind == "1.9.1" and part == "dot" and sizes[0] * sizes[1] >= 2**31:
             continue    # its wheel refuses shapes of so many elements
         made = functools.lru_cache(maxsize=None)(functools.partial(make, kind, device, *sizes))
@@ -186,7 +187,7 @@ def main():
     figures = {}
     for part in args.parts.split(","):
         names = [n for n in PARTS[part](args.large) if not only or n in only]
-        takers = {n: r for n, r in runs.items() if (n, part) != ("scipy", "rows")}
+        takers = {n: r for n, r in runs.items() if n not in ABSENT.get(part, ())}
         rest = [part, str(int(args.large)), args.ctx]
         times = race(takers, __file__, lambda n: [n, *rest],  # noqa: B023
                      names, args.rounds, args.clock)
