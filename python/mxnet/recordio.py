@@ -545,9 +545,8 @@ def unpack(s):
     if len(s) < _IR_SIZE:
         raise ValueError(f"[recordio] an image record of {len(s)} bytes; its header alone has {_IR_SIZE}")
     flag, label, number, second = _unpack_header(s)
-    begin = _IR_SIZE
+    begin = _IR_SIZE + flag * 4
     if flag > 0:
-        begin += flag * 4
         if begin > len(s):
             raise ValueError(f"[recordio] an image record with {flag} labels and {len(s) - _IR_SIZE} bytes after its header")
         label = np.frombuffer(s[_IR_SIZE:begin], np.float32)
