@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "operator/sparse/sparse_values.h"
+#include "operator/sparse/split_rows.h"
 
 namespace mxnet {
 namespace sparse {
@@ -41,25 +42,6 @@ struct Rows {
 
 /* Rows and elements that are worth a thread of their own. */
 constexpr int64_t kWorthThread = kRowGrain / 4;
-
-/* Bounds of parts of the rows, for one thread each, with about as many rows and elements;
- * before(r): elements before row r. */
-template <typename F>
-std::vector<int64_t> SplitRows(int64_t rows, F&& before) {
-  const int64_t work = before(rows) + rows;
-  const int threads = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(OmpMaxThreads(), work / kWorthThread)));
-  std::vector<int64_t> bounds = {0};
-  for (int t = 1; t < threads; ++t) {
-    int64_t low = bounds.back(), high = rows;
-    while (low < high) {
-      const int64_t middle = (low + high) / 2;
-      before(middle) + middle < work / threads* t ? low = middle + 1 : high = middle;
-    }
-    bounds.push_back(low);
-  }
-  bounds.push_back(rows);
-  return bounds;
-}
 
 /* csr `out` = the elements that are not 0 of these. */
 void StoreNonZero(const Pieces& pieces, const void* values, SparseParts* out) {
@@ -200,7 +182,9 @@ void MergeElements(KernelArgs& args, const SparseParts& a, const SparseParts& b,
   const Rows ra(a), rb(b);
   const auto take = [&](int64_t count, size_t bytes) { return args.workspace(static_cast<size_t>(count) * bytes + 1); };
   const auto split = [&](auto&& before, Pieces* pieces) {
-    const std::vector<int64_t> bounds = SplitRows(rows, before);
+    const int64_t worth = (before(rows) + rows) / kWorthThread;
+    const int threads = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(OmpMaxThreads(), worth)));
+    const std::vector<int64_t> bounds = SplitRows(threads, rows, before);
     for (size_t t = 0; t + 1 < bounds.size(); ++t)
       pieces->list.push_back({bounds[t], bounds[t + 1], before(bounds[t]), before(bounds[t + 1])});
   };

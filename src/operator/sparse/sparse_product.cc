@@ -12,6 +12,7 @@
 #include "operator/sparse/dot_kernels.h"
 #include "operator/sparse/radix_sort.h"
 #include "operator/sparse/sparse_values.h"
+#include "operator/sparse/split_rows.h"
 
 namespace mxnet {
 namespace sparse {
@@ -67,17 +68,9 @@ int Threads(int64_t elements, int64_t columns) { return OmpThreadsForFlops(Produ
 /* f(first row, last row, thread): rows with about as many elements and rows for each thread. */
 template <typename F>
 void ByElements(int threads, const int64_t* indptr, int64_t rows, F&& f) {
-  const auto bound = [&](int64_t t) {
-    const int64_t wanted = (indptr[rows] - indptr[0] + rows) / threads * t;
-    int64_t low = 0, high = rows;
-    while (low < high) {
-      const int64_t middle = (low + high) / 2;
-      indptr[middle] - indptr[0] + middle < wanted ? low = middle + 1 : high = middle;
-    }
-    return t == threads ? rows : low;
-  };
+  const std::vector<int64_t> bounds = SplitRows(threads, rows, [&](int64_t r) { return indptr[r] - indptr[0]; });
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) f(bound(t), bound(t + 1), t);
+    for (int64_t t = begin; t < end; ++t) f(bounds[static_cast<size_t>(t)], bounds[static_cast<size_t>(t) + 1], t);
   });
 }
 
