@@ -25,17 +25,14 @@ NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
     r->Fail("device type " + std::to_string(dev_type) + " does not exist");
   const int32_t dtype = r->Read<int32_t>("type flag");
   const size_t bytes = CheckedBytes(r, shape, dtype);
-  const char* const values = r->Bytes(bytes, "array values");
-  if (r->maps() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(values, bytes, r->file(), r->file().get()));
+  const size_t at = r->Skip(bytes, "array values");
+  if (r->maps() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(r->file()->data() + at, bytes, r->file(), r->file().get()));
   if (known) {
-    const NDArray there = (*known)({shape, dtype}, values);
+    const NDArray there = (*known)({shape, dtype}, r->data() + at);
     if (!there.is_none()) return there;
   }
   NDArray a(shape, Context::CPU(), dtype);
-  if (r->file() && bytes > 0)
-    r->file()->Read(static_cast<size_t>(values - r->data()), a.data().dptr<void>(), bytes);
-  else
-    a.CopyBytesFrom(values, bytes);
+  if (bytes > 0) r->CopyTo(a.data().dptr<void>(), at, bytes);
   return a;
 }
 
@@ -127,7 +124,7 @@ constexpr char kAccepted[] = "files of mx.nd.save, net.save_parameters and expor
 static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray* known = nullptr) {
   Reader& r = reader;
   const uint64_t magic = r.Read<uint64_t>("list magic");
-  if (magic != kListMagic) RefuseKind(KindOfBytes(r.data(), r.size()), " params text ", "load", "what was given", kAccepted);
+  if (magic != kListMagic && r.data()) RefuseKind(KindOfBytes(r.data(), r.size()), " params text ", "load", "what was given", kAccepted);
   if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
   r.Read<uint64_t>("reserved word");
   const uint64_t count = r.Read<uint64_t>("array count");
@@ -140,8 +137,9 @@ static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<st
     r.Fail("name count is " + std::to_string(num_names) + "; accepted: 0 or " + std::to_string(count));
   for (uint64_t i = 0; i < num_names; ++i) {
     const uint64_t length = r.Read<uint64_t>("name length");
-    r.Need(length, "name");
-    names->emplace_back(r.Bytes(length, "name"), length);
+    const size_t at = r.Skip(length, "name");
+    names->emplace_back(length, '\0');
+    r.CopyTo(&names->back()[0], at, length);
   }
 }
 
@@ -155,9 +153,7 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
 
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
-  const auto file = std::make_shared<FileMap>(LocalPath(path), "load");
-  ReadList(Reader(file, true), arrays, names);
-  file->Forget();
+  ReadList(Reader(std::make_shared<FileMap>(LocalPath(path), "load"), true), arrays, names);
 }
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {

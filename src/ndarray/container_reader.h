@@ -2,10 +2,12 @@
 #ifndef MXNET_NDARRAY_CONTAINER_READER_H_
 #define MXNET_NDARRAY_CONTAINER_READER_H_
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mxnet/ndarray.h"
 #include "ndarray/stored_file.h"
@@ -16,29 +18,44 @@ constexpr uint32_t kMagicV1 = 0xF993FAC8, kMagicV2 = 0xF993FAC9, kMagicV3 = 0xF9
 constexpr int kMaxNdim = 64;
 
 /*
- * Reads from memory. INVARIANT: at_ <= size_. Every read is checked against what is left, so a size
- * that a file claims never leads to a larger allocation than the file itself could fill.
+ * Reads from memory or from a file. INVARIANT: at_ <= size_. Every read is checked against what is
+ * left, so a size that an input claims never leads to a larger allocation than the input itself could
+ * fill. A file's map is never touched, for it ends the process where another has shortened the file.
  */
 class Reader {
  public:
   Reader(const void* data, size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
   /* `maps`: dense arrays are read from the file when somebody reads them. */
-  Reader(std::shared_ptr<const FileMap> file, bool maps) : data_(file->data()), size_(file->size()), file_(std::move(file)), maps_(maps) {}
+  Reader(std::shared_ptr<const FileMap> file, bool maps) : size_(file->size()), file_(std::move(file)), maps_(maps) {}
   const std::shared_ptr<const FileMap>& file() const { return file_; }
   bool maps() const { return maps_; }
   template <typename T>
   T Read(const char* what) {
-    Need(sizeof(T), what);
     T v;
-    std::memcpy(&v, data_ + at_, sizeof(T));
-    at_ += sizeof(T);
+    CopyTo(&v, Skip(sizeof(T), what), sizeof(T));
     return v;
   }
-  const char* Bytes(size_t n, const char* what) {
+  /* Goes on by `n` bytes; returns where they begin. */
+  size_t Skip(size_t n, const char* what) {
     Need(n, what);
-    const char* p = data_ + at_;
     at_ += n;
-    return p;
+    return at_ - n;
+  }
+  /* Bytes from `begin` on that somebody has skipped. Throws Error(kIO) where the file has changed. */
+  void CopyTo(void* to, size_t begin, size_t n) {
+    if (n == 0) return;
+    if (data_) {
+      std::memcpy(to, data_ + begin, n);
+    } else if (n >= kWindow) {
+      file_->Read(begin, to, n);
+    } else {
+      if (begin < window_at_ || begin + n > window_at_ + window_.size()) {
+        window_.resize(std::min(kWindow, size_ - begin));
+        file_->Read(begin, window_.data(), window_.size());
+        window_at_ = begin;
+      }
+      std::memcpy(to, window_.data() + (begin - window_at_), n);
+    }
   }
   void Need(uint64_t n, const char* what) {
     if (n > size_ - at_) Fail(std::string(what) + " needs " + std::to_string(n) + " bytes, " + std::to_string(size_ - at_) + " are left");
@@ -49,12 +66,15 @@ class Reader {
   }
   size_t at() const { return at_; }
   size_t size() const { return size_; }
-  const char* data() const { return data_; }
+  const char* data() const { return data_; }  // null: from a file
   size_t left() const { return size_ - at_; }
 
  private:
-  const char* data_;
-  size_t size_, at_ = 0;
+  static constexpr size_t kWindow = 4096;
+  const char* const data_ = nullptr;
+  const size_t size_;
+  size_t at_ = 0, window_at_ = 0;
+  std::vector<char> window_;  // bytes of the file from window_at_ on
   const std::shared_ptr<const FileMap> file_;
   const bool maps_ = false;
 };

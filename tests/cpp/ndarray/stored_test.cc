@@ -3,15 +3,19 @@
 #include "ndarray/stored.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "executor/plan/plan_constants.h"
 #include "mxnet/engine.h"
+#include "ndarray/container_reader.h"
 
 namespace mxnet {
 namespace {
@@ -185,6 +189,68 @@ TEST(Stored, OneArrayInTwoSlotsStays) {
   w.constants->Need(s.memory());
   w.constants->Done(s.memory());
   EXPECT_EQ(7.f, s.memory()[9]);
+}
+
+/* A file of the container that is removed with it. */
+class File {
+ public:
+  explicit File(const std::vector<NDArray>& arrays) : path_(testing::TempDir() + "/shortened.params") { SaveNDArrays(path_, arrays, {}); }
+  ~File() { unlink(path_.c_str()); }
+  std::shared_ptr<const FileMap> Open() const { return std::make_shared<FileMap>(path_, "load"); }
+  void Shorten() const { ASSERT_EQ(truncate(path_.c_str(), 8), 0); }
+
+ private:
+  const std::string path_;
+};
+
+Error::Kind KindOf(const std::function<void()>& fails) {
+  try {
+    fails();
+  } catch (const Error& e) {
+    return e.kind();
+  }
+  return Error::Kind::kGeneric;
+}
+
+// Reading its map would end the process.
+TEST(Stored, FilesThatAreShortenedWhileTheyAreRead) {
+  const NDArray dense(Shape{1 << 16}, Context::CPU(), kFloat32);
+  for (const bool maps : {false, true}) {
+    const File file({dense});
+    container::Reader before(file.Open(), maps), headers(file.Open(), maps);
+    headers.Read<uint64_t>("magic");
+    const size_t values = headers.Skip(1 << 17, "values");
+    std::vector<char> to(1 << 16);
+    headers.CopyTo(to.data(), values, to.size());
+    file.Shorten();
+    EXPECT_EQ(KindOf([&] { before.Read<uint64_t>("magic"); }), Error::Kind::kIO);
+    EXPECT_EQ(KindOf([&] { headers.Read<uint64_t>("magic"); }), Error::Kind::kIO);
+    EXPECT_EQ(KindOf([&] { headers.CopyTo(to.data(), values, to.size()); }), Error::Kind::kIO);
+  }
+}
+
+// Words that cross the ends of what is read ahead, and bytes from far behind.
+TEST(Stored, WordsOfAFileAreThoseOfMemory) {
+  const NDArray array(Shape{5000}, Context::CPU(), kInt32);
+  for (int32_t i = 0; i < 5000; ++i) array.data().dptr<int32_t>()[i] = i;
+  const std::string bytes = [&] {
+    const File file({array});
+    const auto map = file.Open();
+    std::string all(map->size(), '\0');
+    map->Read(0, &all[0], all.size());
+    return all;
+  }();
+  const File file({array});
+  container::Reader there(file.Open(), false), here(bytes.data(), bytes.size());
+  for (there.Skip(3, "some"), here.Skip(3, "some"); here.left() >= 8;) EXPECT_EQ(there.Read<uint64_t>("word"), here.Read<uint64_t>("word"));
+  std::vector<char> a(9000), b(9000);
+  for (const size_t begin : {0, 4000, 5, 11000}) {
+    for (const size_t size : {1, 4095, 4096, 9000}) {
+      there.CopyTo(a.data(), begin, size);
+      here.CopyTo(b.data(), begin, size);
+      EXPECT_EQ(a, b) << begin << ' ' << size;
+    }
+  }
 }
 
 }  // namespace
