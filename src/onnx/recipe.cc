@@ -46,17 +46,16 @@ constexpr int64_t kSurelyShort = 1024, kShortPasses = 65536;
 // Nobody goes on until a call is over: handing it to threads that sleep pays later than elsewhere.
 constexpr double kNsOfShort = 4 * kInlineNanoseconds;
 
-constexpr size_t kLeastWithRoom = 64 << 10, kLarge = 2 << 20, kStepsOfLarge = 8;
+constexpr size_t kLeastWithRoom = 2 << 20, kStepsOfRoom = 8;
 
-/* Results get room, for the cache of a decoder is larger in each call, and a block of its size would
- * be new memory each time: a sixteenth at least, and up to an eighth where they are large. */
+/* Large results get up to an eighth of room, as smaller ones do by the pool: the cache of a decoder
+ * is larger in each call, and a block of its size would be new memory each time. */
 NDArray NewResult(const Shape& shape, int dtype) {
   const size_t bytes = static_cast<size_t>(shape.Size()) * DTypeSize(dtype);
   if (bytes < kLeastWithRoom) return NDArray(shape, Context::CPU(), dtype);
-  size_t with_room = bytes + bytes / 16, step = kLarge / kStepsOfLarge;
-  while (2 * kStepsOfLarge * step <= bytes) step *= 2;
-  if (bytes >= kLarge) with_room = RoundUp(bytes, step);
-  return NDArray(Shape{static_cast<int64_t>(with_room)}, Context::CPU(), kUint8).Window(0, shape, dtype);
+  size_t step = kLeastWithRoom / kStepsOfRoom;
+  while (2 * kStepsOfRoom * step <= bytes) step *= 2;
+  return NDArray(Shape{static_cast<int64_t>(RoundUp(bytes, step))}, Context::CPU(), kUint8).Window(0, shape, dtype);
 }
 
 /* Can it be called without the engine and the tape? */
