@@ -64,7 +64,7 @@ def where(condition, x=None, y=None):
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("[where] one of x and y is given; accepted: both or neither")
-    like = next((v for v in (condition, x, y) if isinstance(v, NDArrayBase)), None)
+    like = next((v for v in (x, y, condition) if isinstance(v, NDArrayBase)), None)
     condition = operand(condition, like=like)
     if _is_number(x) and _is_number(y):
         out = call("_npi_where_scalar2", (condition,), x=float(x), y=float(y))
