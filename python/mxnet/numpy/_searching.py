@@ -33,7 +33,7 @@ def _holding(array, number):
         return array
     if array._dtype_id in _FLOATS and type(number) in (int, float):     # which holds every number
         return array
-    kind = int(0) if isinstance(number, onp.integer) else number if type(number) in (bool, int) else float(number)
+    kind = number.item() if isinstance(number, (onp.integer, onp.bool_)) else number if type(number) in (bool, int) else float(number)
     dtype = promoted_dtype((array._dtype_id,), (kind,))
     return array if dtype == array._dtype_id else call("_npi_cast", (array,), dtype=_dtypes.NAMES[dtype])
 

@@ -182,3 +182,10 @@ def test_lists_of_fractions_beside_float64():
     x += values
     assert x.tolist() == [v + v for v in values]
     assert (np.array([1.0]) + values[:1]).dtype == (np.array([1], dtype="int32") + values[:1]).dtype == "float32"
+
+
+def test_where_takes_numpys_bools_for_bools():
+    keep, x = np.array([True, False]), np.array([5, 6], dtype="int64")
+    for yes in (True, onp.True_):
+        assert np.where(keep, x, yes).dtype == np.where(keep, yes, x).dtype == "int64"
+        assert np.where(keep, x, yes).tolist() == [5, 1]
