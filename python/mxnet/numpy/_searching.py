@@ -431,7 +431,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
             continue
         part = operand(part, like=ary, dtype=None if is_symbol(ary) or isinstance(part, NDArrayBase) else ary.dtype)
         if not is_symbol(part) and part.dtype != ary.dtype:
-            raise TypeError(f"[ediff1d] {name} is {part.dtype}, the array {ary.dtype}; accepted: equal dtypes")
+            part = part.astype(ary.dtype, casting="safe")
         inputs.append(part)
         params[name + "_arr_given"] = True
     return call("_npi_ediff1d", inputs, **params)

@@ -189,3 +189,15 @@ def test_where_takes_numpys_bools_for_bools():
     for yes in (True, onp.True_):
         assert np.where(keep, x, yes).dtype == np.where(keep, yes, x).dtype == "int64"
         assert np.where(keep, x, yes).tolist() == [5, 1]
+
+
+def test_ends_of_differences_take_the_dtype():
+    x, end = np.array([1.0, 4.0], dtype="float64"), np.array([7])
+    for options in ({"to_begin": end}, {"to_end": end}, {"to_begin": end.astype("int64"), "to_end": end.astype("float16")}):
+        theirs = {name: v.asnumpy() for name, v in options.items()}
+        ours = np.ediff1d(x, **options)
+        assert ours.dtype == "float64" and ours.tolist() == onp.ediff1d(x.asnumpy(), **theirs).tolist()
+    with pytest.raises(TypeError, match="safe"):
+        np.ediff1d(np.array([1, 4], dtype="int32"), to_begin=end)
+    with pytest.raises(TypeError, match="stack.*None"):
+        np.stack([x, end], axis=None)
