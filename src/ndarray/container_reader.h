@@ -94,9 +94,9 @@ inline Shape ReadShape(Reader* r, const char* what) {
 
 inline size_t CheckedBytes(Reader* r, const Shape& shape, int dtype) {
   if (DTypeSize(dtype) == 0) r->Fail("dtype number " + std::to_string(dtype) + " does not exist");
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;  // wherever the 0 stands
   uint64_t bytes = DTypeSize(dtype);
   for (int64_t d : shape) {
-    if (d == 0) return 0;
     if (bytes > static_cast<uint64_t>(r->left()) / d + 1) r->Fail("shape " + shape.str() + " needs more bytes than are left");
     bytes *= static_cast<uint64_t>(d);
   }

@@ -380,7 +380,7 @@ def _count(function, num):
 
 def _between(start, stop, num, endpoint, dtype, place, axis):
     """Values at equal distances between arrays, which are broadcast together."""
-    start, stop = operand(start), operand(stop)
+    start, stop = operand(start, like=stop), operand(stop, like=start)
     kind = "float64" if dtype is not None or "float64" in (str(start.dtype), str(stop.dtype)) else default_float()
     start, stop = (call("_npi_cast", (x,), dtype=kind) for x in (start, stop))
     parts = num - 1 if endpoint else num
@@ -416,7 +416,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     else:
         out = _between(start, stop, num, endpoint, dtype, place, axis)
         whole = dtype is not None and onp.dtype(dtype).kind in "iu"
-        step = (operand(stop) - operand(start)) / parts if parts > 0 else float("nan")
+        step = (operand(stop, like=start) - operand(start, like=stop)) / parts if parts > 0 else float("nan")
     if whole:
         out = call("_npi_floor", (out,))
     if dtype is not None:

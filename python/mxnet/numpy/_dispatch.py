@@ -122,13 +122,17 @@ def place_name(ctx, device):
 def operand(value, like=None, dtype=None):
     """`value` as something that `call` takes: arrays and symbols as they are; numbers, nested
     lists and NumPy arrays as arrays on the device of `like` (or the current one), of NumPy's dtype
-    for them, or float32 for Python's floats."""
+    for them, or float32 for Python's floats: float64 if `like` is, so that 0.1 is 0.1 in both."""
     if isinstance(value, NDArrayBase) or is_symbol(value):
         return value
-    device = like.context if isinstance(like, NDArrayBase) else current_context()
-    return from_values(value, device, dtype)
+    if not isinstance(like, NDArrayBase):
+        return from_values(value, current_context(), dtype)
+    if dtype is None and like._dtype_id == _FLOAT64 and not isinstance(value, onp.ndarray) and natural_dtype(value) == "float32":
+        dtype = "float64"
+    return from_values(value, like.context, dtype)
 
 
+_FLOAT64 = _dtypes.number("float64")
 _NUMBERS = {int: 1, float: 2, bool: 0}    # numbers of Python, as MXOpPromoteDTypes knows them
 
 

@@ -124,6 +124,8 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         arrays = tuple(arrays)
         if arrays and of_one_dtype(arrays):
             return call("_npi_stack", arrays, axis=axis)
+    if axis is None:
+        raise TypeError("[stack] axis is None; accepted: an int")
     return call("_npi_stack", _cast("stack", _some("stack", arrays), dtype, casting), out, axis=int(axis))
 
 

@@ -174,7 +174,14 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, ce
     rest = call("_npi_where_rscalar", (positive, rest), scalar=undefined)
     total = sum(apart, axis, None, None, keepdims, None, where)
     result = call("_npi_true_divide", (total, rest))
-    return deliver(call("_npi_sqrt", (result,)) if record == "_npi_std" else result, out)
+    return deliver(_root(result) if record == "_npi_std" else result, out)
+
+
+def _root(variance):
+    # The gradient at 0 is 0, as that of `_npi_std`; the square root's own is infinite there.
+    other = call("_npi_not_equal_scalar", (variance,), scalar=0.0, is_int=True)
+    root = call("_npi_sqrt", (call("_npi_where_rscalar", (other, variance), scalar=1.0),))
+    return call("_npi_where_rscalar", (other, root), scalar=0.0)
 
 
 @compiled("_npi_var")

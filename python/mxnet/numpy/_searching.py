@@ -33,7 +33,7 @@ def _holding(array, number):
         return array
     if array._dtype_id in _FLOATS and type(number) in (int, float):     # which holds every number
         return array
-    kind = int(0) if isinstance(number, onp.integer) else number if type(number) in (bool, int) else float(number)
+    kind = number.item() if isinstance(number, (onp.integer, onp.bool_)) else number if type(number) in (bool, int) else float(number)
     dtype = promoted_dtype((array._dtype_id,), (kind,))
     return array if dtype == array._dtype_id else call("_npi_cast", (array,), dtype=_dtypes.NAMES[dtype])
 
@@ -64,7 +64,7 @@ def where(condition, x=None, y=None):
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("[where] one of x and y is given; accepted: both or neither")
-    like = next((v for v in (condition, x, y) if isinstance(v, NDArrayBase)), None)
+    like = next((v for v in (x, y, condition) if isinstance(v, NDArrayBase)), None)
     condition = operand(condition, like=like)
     if _is_number(x) and _is_number(y):
         out = call("_npi_where_scalar2", (condition,), x=float(x), y=float(y))
@@ -431,7 +431,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
             continue
         part = operand(part, like=ary, dtype=None if is_symbol(ary) or isinstance(part, NDArrayBase) else ary.dtype)
         if not is_symbol(part) and part.dtype != ary.dtype:
-            raise TypeError(f"[ediff1d] {name} is {part.dtype}, the array {ary.dtype}; accepted: equal dtypes")
+            part = part.astype(ary.dtype, casting="safe")
         inputs.append(part)
         params[name + "_arr_given"] = True
     return call("_npi_ediff1d", inputs, **params)

@@ -86,7 +86,8 @@ def sorted_rows(a, axis):
     """(rows, shape, kept): what `axis` reduces, sorted, NaN at the end, as the last dimension
     behind those of `shape`, which is `kept` with axes of size 1 where dimensions are kept."""
     ndim = len(a.shape)
-    axes = list(range(ndim)) if axis is None else sorted(i % ndim for i in axis)
+    whole = axis is None or ndim == 0 and set(axis) <= {0, -1}     # shape () counts as (1,)
+    axes = list(range(ndim)) if whole else sorted(checked("percentile", a, axis))
     others = [i for i in range(ndim) if i not in axes]
     if "float" not in _dtypes.name(a.dtype):
         a = call("_npi_cast", (a,), dtype=default_float())
@@ -295,6 +296,8 @@ def histogram(a, bins=10, range=None, normed=None, weights=None, density=None): 
     a = operand(a)
     if isinstance(bins, str):
         bins = len(onp.histogram_bin_edges(a.asnumpy(), bins, range)) - 1
+    elif isinstance(bins, (list, tuple, onp.ndarray)) and (onp.diff(bins) < 0).any():
+        raise ValueError(f"[histogram] bins are {bins}; accepted: edges that do not fall")
     if _dtypes.name(a.dtype) in ("bool", "float16", "bfloat16") or "int" in _dtypes.name(a.dtype):
         a = call("_npi_cast", (a,), dtype="float64" if "int" in _dtypes.name(a.dtype) else default_float())
     if isinstance(bins, _INTEGER):

@@ -4,6 +4,8 @@ Arrays are float32 or float64; integers and bools are computed in float64. Matri
 two dimensions. What is no matrix that a function takes (singular, not positive definite) is an
 error, a ValueError as NumPy's LinAlgError is, and of the class that `LinAlgError` is here.
 """
+from itertools import pairwise
+
 import numpy as onp
 
 from .. import _dtypes, autograd
@@ -510,6 +512,10 @@ def multi_dot(arrays, *, out=None):
     for i, (array, shape) in enumerate(zip(arrays, shapes)):
         if len(shape) != 2 and not (len(shape) == 1 and i in (0, len(arrays) - 1)):
             raise _MXValueError(f"[multi_dot] array {i} has shape {array.shape}; accepted: matrices, and vectors as the first and the last")
+    for i, (shape, following) in enumerate(pairwise(shapes)):     # einsum would repeat a size of 1
+        if shape[-1] != following[0]:
+            raise _MXValueError(f"[multi_dot] arrays {i} and {i + 1} have shapes {shape} and {following}; "
+                                "accepted: as many columns as the next matrix has rows")
     letters = [chr(ord("a") + i) for i in range(len(arrays) + 1)]
     terms = [letters[i + 1] if i == 0 and len(s) == 1 else letters[i] if len(s) == 1 else letters[i] + letters[i + 1]
              for i, s in enumerate(shapes)]

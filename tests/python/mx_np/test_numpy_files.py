@@ -1,5 +1,6 @@
 """mx.np.save and its like: files that NumPy reads, and reading its files; texts of arrays."""
 import io
+import pickle
 
 import numpy as onp
 import pytest
@@ -88,3 +89,11 @@ def test_an_archive_with_a_member_that_is_no_array(member, data, tmp_path):
                         (mx.gluon.nn.Dense(3, in_units=2).load_parameters, mx.MXNetError)):
         with pytest.raises(error, match="a.npz.*member 'x'"):
             load(path)
+
+
+@pytest.mark.parametrize("make", [mx.nd.zeros, mx.np.zeros])
+@pytest.mark.parametrize("shape", [(0,), (0, 2), (2, 0), (300, 0), (2, 1, 0, 4)])
+def test_pickles_of_arrays_without_elements(make, shape):
+    for dtype in ("float32", "float64", "int8"):
+        x = pickle.loads(pickle.dumps(make(shape, dtype=dtype)))
+        assert x.shape == shape and x.dtype == onp.dtype(dtype) and x.asnumpy().size == 0

@@ -384,6 +384,9 @@ def test_made_of_others():
         L.matrix_power(array(a), 1.5)
     with pytest.raises(ValueError):
         L.multi_dot([array(a)])
+    for shapes in ([(2, 3), (1, 4)], [(2, 1), (3, 4)], [(3,), (1, 2), (2,)]):     # nothing is repeated
+        with pytest.raises(ValueError, match="multi_dot.*columns"):
+            L.multi_dot([array(draw(*s)) for s in shapes])
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64", "bool"])

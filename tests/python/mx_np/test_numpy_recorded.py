@@ -94,3 +94,26 @@ def test_nanmedian_in_a_block():
     block = Middle()
     block.hybridize()
     np.testing.assert_array_equal(block(mx.np.array(HOLES)).asnumpy(), np.nanmedian(HOLES, axis=1).astype("float32"))
+
+
+@pytest.mark.parametrize("name, q", [("median", ()), ("percentile", (30,)), ("quantile", (0.3,)), ("nanmedian", ()),
+                                     ("nanpercentile", (30,)), ("nanquantile", (0.3,))])
+def test_axes_that_an_array_does_not_have(name, q):
+    x = mx.np.array(X)
+    x.attach_grad()
+    with autograd.record():
+        for axis in (2, 5, -3, (0, 2), (0, -2)):
+            with pytest.raises(ValueError, match="axis"):
+                getattr(mx.np, name)(x, *q, axis=axis)
+        assert getattr(mx.np, name)(x[0, 0], *q, axis=0).item() == X[0, 0]
+
+
+def test_deviations_of_equal_numbers_have_a_gradient():
+    for options in ({}, {"axis": 1}, {"axis": 1, "keepdims": True}):
+        for name, more in (("nanstd", {}), ("std", {"where": mx.np.array([True, True, False])})):
+            x = mx.np.array([[2.0, 2.0, 2.0], [0.5, 0.5, 0.5]] if options else [3.0, 3.0, 3.0])
+            x.attach_grad()
+            with autograd.record():
+                y = getattr(mx.np, name)(x, **options, **more).sum()
+            y.backward()
+            assert y.item() == 0 and not x.grad.any()

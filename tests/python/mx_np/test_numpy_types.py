@@ -165,3 +165,39 @@ def test_results_follow_the_switch_from_call_to_call(block):
             assert halves.dtype == want and mean.dtype == want, numpy_defaults
             assert (x + np.ones(2, dtype="float32")).dtype == want
         assert halves.asnumpy().tolist() == [[0, .5], [1, 1.5], [2, 2.5]] and float(mean) == 2.5
+
+
+def test_lists_of_fractions_beside_float64():
+    """They keep their digits: 0.1 is what it is in the array."""
+    values = [0.1, 0.7, -2.3]
+    x = np.array(values, dtype="float64")
+    for same in (x == values, values == x, np.equal(values, x), np.isin(x, values), np.isclose(x, values, rtol=0, atol=0)):
+        assert same.all()
+    assert np.array_equal(x, values) and np.array_equal(values, x) and np.array_equal(x[0], 0.1)
+    for result, want in [(x - values, [0, 0, 0]), (np.maximum(x, values), values), (np.where(x > 9, x, values), values),
+                         (np.where([False] * 3, x, values), values), (np.concatenate([x[:0], values]), values),
+                         (np.linspace(x, values, 2)[1], values), (np.linspace(values, x, 2)[0], values),
+                         (x[1:].clip(values[1:]), values[1:])]:
+        assert result.dtype == "float64" and result.tolist() == want
+    x += values
+    assert x.tolist() == [v + v for v in values]
+    assert (np.array([1.0]) + values[:1]).dtype == (np.array([1], dtype="int32") + values[:1]).dtype == "float32"
+
+
+def test_where_takes_numpys_bools_for_bools():
+    keep, x = np.array([True, False]), np.array([5, 6], dtype="int64")
+    for yes in (True, onp.True_):
+        assert np.where(keep, x, yes).dtype == np.where(keep, yes, x).dtype == "int64"
+        assert np.where(keep, x, yes).tolist() == [5, 1]
+
+
+def test_ends_of_differences_take_the_dtype():
+    x, end = np.array([1.0, 4.0], dtype="float64"), np.array([7])
+    for options in ({"to_begin": end}, {"to_end": end}, {"to_begin": end.astype("int64"), "to_end": end.astype("float16")}):
+        theirs = {name: v.asnumpy() for name, v in options.items()}
+        ours = np.ediff1d(x, **options)
+        assert ours.dtype == "float64" and ours.tolist() == onp.ediff1d(x.asnumpy(), **theirs).tolist()
+    with pytest.raises(TypeError, match="safe"):
+        np.ediff1d(np.array([1, 4], dtype="int32"), to_begin=end)
+    with pytest.raises(TypeError, match="stack.*None"):
+        np.stack([x, end], axis=None)

@@ -168,6 +168,13 @@ def test_histograms_of_weights():
             assert block(mx.np.array(values)).tolist() == expected.tolist()
 
 
+def test_edges_of_histograms_do_not_fall():
+    for bins in ([2, 1], (0.0, 2.0, 1.0), np.array([1.0, 0.0])):
+        with pytest.raises(ValueError, match="histogram.*fall"):
+            mx.np.histogram(mx.np.array(X), bins)
+    assert mx.np.histogram(mx.np.array([1.0]), [1, 1, 2])[0].tolist() == [0, 1]
+
+
 def test_effects_happen_once():
     """Moving means and random numbers are not computed only to find a shape."""
     def run(hybridize):
