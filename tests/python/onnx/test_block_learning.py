@@ -213,3 +213,14 @@ def test_a_weight_that_is_made_of_the_shape_of_data():
     with pytest.warns(UserWarning, match="not used"):
         y = block(mx.nd.zeros((2, 3)))
     np.testing.assert_array_equal(y.asnumpy(), np.full((2, 3), 255) @ (w.astype(int) - 5))
+
+
+def test_casts_to_whole_numbers_have_no_slope():
+    """As in PyTorch, though Gluon's cast hands gradients on."""
+    nodes = [node("MatMul", ["x", "w"], ["xw"]), node("Cast", ["xw"], ["steps"], to=6), node("Cast", ["steps"], ["back"], to=1),
+             node("Mul", ["xw", "back"], ["y"])]
+    w, x = floats(3, 3), 4 * floats(2, 3)
+    block = loaded(nodes, x.shape, {"w": w}).to_block(shapes={"x": x.shape})
+    found = grads(block, x, np.zeros((2, 3), "f"))["w_transpose"]
+    steps = np.trunc(x @ w)
+    np.testing.assert_allclose(found.T, x.T @ (2 * (x @ w) * steps * steps), rtol=1e-4, atol=1e-4)
