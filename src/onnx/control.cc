@@ -169,7 +169,11 @@ Value Control::Stack(std::vector<Value> values, int64_t axis, const ValueInfo& a
   if (!values.empty()) {
     std::vector<std::string> strings;
     const bool texts = values[0].kind == Value::kStrings;
-    for (Value& v : values) v = Numbered(call, v, &strings);
+    for (Value& v : values) {
+      v = Numbered(call, v, &strings);
+      if (v.shape() != values[0].shape())
+        call.Refuse("rounds give arrays of shapes " + values[0].shape().str() + " and " + v.shape().str() + "; accepted: equal ones");
+    }
     const Value all = call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
     return texts ? Lettered(call, all, strings) : all;
   }

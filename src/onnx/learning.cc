@@ -173,9 +173,12 @@ std::vector<NodePtr> Learning::Express(const NodePtr& variable, const Source& so
 const Learning::Lineage& Learning::LineageOf(const NDArray& array) {
   static const Lineage none;
   std::vector<const NDArray*> way;
-  for (const NDArray* now = &array;; now = &SourceOf(*now)->operands[0].array) {
-    if (lineages_.count(KeyOf(*now)) || !folded_->NameOf(*now).empty() || !SourceOf(*now)) break;
+  for (const NDArray* now = &array;;) {
+    if (lineages_.count(KeyOf(*now)) || !folded_->NameOf(*now).empty()) break;
+    const Source* const source = SourceOf(*now);
+    if (!source || source->operands.empty() || !IsKnown(source->operands[0])) break;  // made of the shape of data
     way.push_back(now);
+    now = &source->operands[0].array;
   }
   for (auto it = way.rbegin(); it != way.rend(); ++it) {
     const Source& source = *SourceOf(**it);

@@ -312,6 +312,27 @@ std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std:
   return std::move(call.outputs());
 }
 
+Env InputsToReturn(const Env& inputs, const std::vector<ValueInfo>& outputs) {
+  Env copies;
+  for (const ValueInfo& v : outputs) {
+    const auto it = inputs.find(v.name);
+    if (it == inputs.end() || it->second.kind != Value::kTensor) continue;
+    copies.emplace(v.name, Value(it->second.array.Copy(it->second.array.ctx())));
+  }
+  return copies;
+}
+
+bool IsReadLater(const Stage& stage, const Env& env, const NDArray& array) {
+  const auto is_it = [&](const std::string& name) {
+    const auto it = env.find(name);
+    if (it == env.end() || it->second.kind != Value::kTensor || it->second.array.is_none()) return false;
+    return it->second.array.chunk() == array.chunk();
+  };
+  const auto any = [&](const std::vector<std::string>& names) { return std::any_of(names.begin(), names.end(), is_it); };
+  return (stage.rest && any(stage.rest->needed)) ||
+         std::any_of(stage.host.begin(), stage.host.end(), [&](const NodeProto* n) { return any(n->inputs) || any(n->captured); });
+}
+
 void PutResults(const NodeProto& node, std::vector<Value> results, Env* env) {
   for (size_t i = 0; i < node.outputs.size() && i < results.size(); ++i)
     if (!node.outputs[i].empty()) (*env)[node.outputs[i]] = std::move(results[i]);

@@ -123,7 +123,10 @@ class Recipe::Writer {
   }
   void PutLook(const detail::Look& look) {
     const auto variable = std::find(variables_.begin(), variables_.end(), look.node);
-    if (variable == variables_.end()) {  // the shape of what was computed on the way follows from those of its operands
+    if (variable == variables_.end()) {
+      // The shape of what was computed on the way follows from those of its operands. There may be
+      // ever so many ways to it.
+      if (!looked_.insert(look.node).second) return;
       for (const NodeEntry& e : look.node->inputs) PutLook({e.node.get(), detail::Look::kShape});
       return;
     }
@@ -240,6 +243,7 @@ class Recipe::Writer {
   std::vector<const Node*> variables_;
   std::vector<NodePtr> held_;
   std::set<const Node*> needed_;
+  std::set<const Node*> looked_;  // whose operands' shapes are in `seen`
 };
 
 std::unique_ptr<const Recipe> Recipe::Write(const Session& session, const NodeProto& node, const Rule& rule,

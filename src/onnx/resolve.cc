@@ -172,14 +172,27 @@ class Scopes {
       name = it->second;
     }
     std::set<std::string> captured;
-    for (Attribute& a : n->attributes)
-      if (a.graph) Graph(a.graph.get(), here, &captured);
+    for (Attribute& a : n->attributes) {
+      if (!a.graph) continue;
+      if (n->domain.empty()) CheckResults(*n, *a.graph);
+      Graph(a.graph.get(), here, &captured);
+    }
     n->captured.assign(captured.begin(), captured.end());
     if (!free) return;
     std::unordered_set<std::string> mine;
     for (const auto& name : made) mine.insert(here.at(name));
     for (const auto& name : captured)
       if (!mine.count(name)) free->insert(name);
+  }
+
+  /* What reads another result would wait for it for ever. */
+  static void CheckResults(const NodeProto& n, const GraphProto& body) {
+    size_t count = n.outputs.size();
+    while (count > 0 && n.outputs[count - 1].empty()) --count;
+    const size_t more = n.op == "Loop" ? 1 : 0;  // the condition
+    MXNET_CHECK_KIND(body.outputs.size() >= count + more, IO)
+        << "[onnx] node " << n.label() << " (" << OpName(n) << ") has " << count << " results, its graph " << body.name << " gives "
+        << body.outputs.size() << "; accepted: " << count + more << " or more";
   }
 
   std::string Unique(const std::string& name) {

@@ -459,7 +459,7 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
   std::vector<NDArray> outputs(static_cast<size_t>(stage.num_outputs));
   for (const auto& result : stage.results) {
     const auto given = into.find(result.first);
-    if (given == into.end() || result.second.output < 0) continue;
+    if (given == into.end() || result.second.output < 0 || IsReadLater(stage, *env, given->second)) continue;
     CheckFits(result.first, given->second, result.second.value.type);
     NDArray& output = outputs[static_cast<size_t>(result.second.output)];
     if (output.is_none()) output = given->second;
@@ -562,6 +562,7 @@ std::string Runner::ExplainPlans(int runs) {
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {
   const NumpyShapesScope scope;
   Stages stages;  // each keeps those that follow it, also when another thread's calls push it out
+  const Env returned = IsModel() ? InputsToReturn(env, graph_->outputs) : Env();
   const std::string types = TypesOf(root_, env);
   const Way way = WayFor(types, env);
   if (way.rehearsed) Rehearse(*way.rehearsed, env);
@@ -573,7 +574,7 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
   std::vector<Value> results;
   results.reserve(graph_->outputs.size());
   for (const ValueInfo& v : graph_->outputs) {
-    const Value* found = FindValue(*session_, env, v.name);
+    const Value* found = FindValue(*session_, returned.count(v.name) ? returned : env, v.name);
     MXNET_CHECK_KIND(found, Value) << "[onnx] output " << v.name << " was not computed";
     results.push_back(builder.Narrowed(*found, IsModel() ? v.dtype : -1, v.name));
     if (found->kind == Value::kTensor && IsModel() && !way.once && IsKept(v.name, stages))

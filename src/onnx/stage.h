@@ -239,6 +239,11 @@ Value OnCPU(const Value& value, const std::string& name, GraphBuilder* builder);
 std::vector<Value> OperandsOnCPU(const Session& session, const NodeProto& node, const Env& env, GraphBuilder* builder);
 std::vector<Value> ResultsOnArrays(const NodeProto& node, const Rule& rule, std::vector<Value> operands, GraphBuilder* builder);
 void PutResults(const NodeProto& node, std::vector<Value> results, Env* env);
+/* Copies of the inputs that are results as well: a caller may change the arrays that it gave, and
+ * other results may be written to them. */
+Env InputsToReturn(const Env& inputs, const std::vector<ValueInfo>& outputs);
+/* Does anything behind the stage's plan read that array, which is a value of `env`? */
+bool IsReadLater(const Stage& stage, const Env& env, const NDArray& array);
 
 /* Nodes that run graphs on arrays; null for others. */
 using ControlFn = std::vector<Value> (*)(Session* session, const NodeProto& node, const Env& env);

@@ -365,6 +365,16 @@ Value OwnLayer(const Call& c, const LayerForm& f, LayerForm* own, const std::fun
   return FinishFloats(c, rest, alone);
 }
 
+/* The sum behind `layer`, which adds nothing, where the addend is repeated or repeats the layer. */
+Value LayerAndSum(const Call& c, const LayerForm& f, LayerForm* own, const std::function<Value()>& layer) {
+  own->addend = own->between = Quantity();
+  own->y = f.between, own->dtype = DTypeOf(f.between, kUint8);
+  own->low = LayerForm().low, own->high = LayerForm().high;
+  const Value alone = layer();
+  if (alone.kind == Value::kNone) return alone;
+  return PairInSteps(c, {alone, f.between.scale, f.between.zero}, f.addend, f.y, f.dtype, {false, f.low, f.high});
+}
+
 void ConvertIntegerConv(Call& c) {
   LayerForm f = ReadLayer(c);
   const Value &x = f.x.numbers, &w = f.w.numbers;
@@ -380,7 +390,11 @@ void ConvertIntegerConv(Call& c) {
   if (fits && AlongFilters(f.w.scale, axis, 0) && AlongFilters(f.w.zero, axis, 0)) {
     LayerForm own = f;
     own.bias = bias;
-    const Value y = OwnLayer(c, f, &own, [&] { return IntegerConvolution(c, own, window, groups); });
+    Sizes made{x.shape()[0], w.shape()[0]};
+    made.insert(made.end(), window.out.begin(), window.out.end());
+    const auto layer = [&] { return IntegerConvolution(c, own, window, groups); };
+    const bool apart = f.addend.given() && f.between.given() && f.addend.numbers.shape() != Shape(made);
+    const Value y = apart ? LayerAndSum(c, f, &own, layer) : OwnLayer(c, f, &own, layer);
     if (y.kind != Value::kNone) return c.Out(y);
   }
   const WideOperands wide = Widen(c, f, axis);

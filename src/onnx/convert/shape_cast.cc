@@ -80,7 +80,9 @@ Value CastTo(const Call& c, int dtype) {
   // A count of more than 65504 elements would become infinite, and the mean that it divides NaN:
   // what is computed in float32 does without that.
   if (dtype == kFloat16 && IsInteger(x.dtype()) && c.builder()->widens()) dtype = kFloat32;
-  return c.Cast(x, dtype);
+  // Steps have no slope, though Gluon's cast hands gradients on.
+  const bool steps = c.ForTraining() && !x.known() && IsFloating(x.dtype()) && !IsFloating(dtype);
+  return c.Cast(steps ? c.Op("BlockGrad", {x}) : x, dtype);
 }
 
 constexpr int64_t kOnnxString = 8;  // TensorProto.DataType

@@ -15,10 +15,12 @@ Cut CutOf(int64_t size, int64_t begin, int64_t end, int64_t step) {
   cut.step = step;
   if (size == 0) return cut;
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  // Backward, the largest number stands for the end as it does forward: onnxruntime reads it so.
+  if (step < 0 && (end == std::numeric_limits<int32_t>::max() || end == std::numeric_limits<int64_t>::max())) end = -size - 1;
   // the smallest number is not added to: it would stay negative anyway
-  if (begin < 0) begin = begin < -size ? low : begin + size;
+  if (begin < 0) begin = begin < -size ? 0 : begin + size;
   if (end < 0) end = end < -size ? low : end + size;
-  begin = std::max(low, std::min(begin, high));
+  begin = std::max<int64_t>(0, std::min(begin, high));
   end = std::max(low, std::min(end, high));
   cut.begin = begin;
   if (step > 0 && end > begin) cut.count = (end - begin - 1) / step + 1;

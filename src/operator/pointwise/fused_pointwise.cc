@@ -180,8 +180,7 @@ void Describe(const TBlob& in, const TBlob& out, Source* s) {
   s->ptr = static_cast<const char*>(in.dptr);
   s->dtype = in.dtype;
   const int64_t total = out.Size();
-  const bool same_order = in.layout == out.layout || out.shape.ndim() < 3;
-  if (in.Size() == total && same_order) {
+  if (in.Size() == total && SameOrder(in, out)) {
     s->along = true;
     return;
   }

@@ -217,8 +217,7 @@ void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numb
   for (const TBlob& b : in) {
     v.dtypes.push_back(b.dtype);
     const int64_t n = b.Size();
-    const bool same_order = b.layout == out.layout || out.shape.ndim() < 3;
-    v.access.push_back(n == total && same_order ? Access::kAlong : n == 1 ? Access::kSingle : Access::kAny);
+    v.access.push_back(n == total && SameOrder(b, out) ? Access::kAlong : n == 1 ? Access::kSingle : Access::kAny);
   }
   Strides strides;
   if (std::find(v.access.begin(), v.access.end(), Access::kAny) != v.access.end()) strides = MakeStrides(in, v.access, out);

@@ -198,3 +198,29 @@ def test_chains_of_any_length_on_a_weight(op):
     assert len(names) == 1 and len(names[0]) < 600
     symbol, params = model.convert(shapes={"x": (1, 1)})
     assert max(map(len, params)) < 600 and len(symbol.list_arguments()) == 2
+
+
+def test_a_weight_that_is_made_of_the_shape_of_data():
+    """Its name cannot be that of what it is made of, which is no weight."""
+    h = onnx.helper
+    nodes = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["ones"], value=h.make_tensor("v", 1, [1], [1.0])),
+             node("DynamicQuantizeLinear", ["ones"], ["q", "scale", "zero"]),
+             node("MatMulInteger", ["q", "w", "zero", "wz"], ["sums"]), node("Cast", ["sums"], ["y"], to=1)]
+    w = np.arange(12).reshape(3, 4).astype("uint8")
+    model = loaded(nodes, (2, 3), {"w": w, "wz": np.full(4, 5, "uint8")})
+    with pytest.warns(UserWarning, match="do not depend"):
+        block = model.to_block(shapes={"x": (2, 3)})
+    with pytest.warns(UserWarning, match="not used"):
+        y = block(mx.nd.zeros((2, 3)))
+    np.testing.assert_array_equal(y.asnumpy(), np.full((2, 3), 255) @ (w.astype(int) - 5))
+
+
+def test_casts_to_whole_numbers_have_no_slope():
+    """As in PyTorch, though Gluon's cast hands gradients on."""
+    nodes = [node("MatMul", ["x", "w"], ["xw"]), node("Cast", ["xw"], ["steps"], to=6), node("Cast", ["steps"], ["back"], to=1),
+             node("Mul", ["xw", "back"], ["y"])]
+    w, x = floats(3, 3), 4 * floats(2, 3)
+    block = loaded(nodes, x.shape, {"w": w}).to_block(shapes={"x": x.shape})
+    found = grads(block, x, np.zeros((2, 3), "f"))["w_transpose"]
+    steps = np.trunc(x @ w)
+    np.testing.assert_allclose(found.T, x.T @ (2 * (x @ w) * steps * steps), rtol=1e-4, atol=1e-4)

@@ -41,6 +41,13 @@ def test_slices_with_any_numbers(begin, end, step, known):
     np.testing.assert_array_equal(run("Slice", [X, [begin], [end], [2], [step]], known=known), X[:, :, at])
 
 
+@pytest.mark.parametrize("begin, end, want", [(-100, -100, [0]), (-5, LOW, [0]), (2, HIGH, [2, 1, 0]), (100, 2**31 - 1, [3, 2, 1, 0])])
+@pytest.mark.parametrize("known", [(), (1, 2, 3, 4)])
+def test_slices_backward_from_anywhere(begin, end, want, known):
+    """Numbers are brought into the range, as the standard says. The largest one is the far end."""
+    np.testing.assert_array_equal(run("Slice", [X, [begin], [end], [2], [-1]], known=known), X[:, :, want])
+
+
 @pytest.mark.parametrize("op", ["Transpose", "Concat", "Slice", "Gather", "Tile", "Expand", "Reshape", "Where"])
 def test_strings_move_like_numbers(op):
     words = np.array([["a", "b", "c"], ["dd", "", "ü"]], dtype=object)

@@ -397,3 +397,33 @@ def test_scan_over_strings(reverse):
     got = mx.onnx.load(data).run({k: v.tolist() for k, v in feeds.items()}).values()
     for one, other in zip(theirs(data, feeds), got):
         assert other.tolist() == one.tolist()
+
+
+@pytest.mark.parametrize("op", ["Loop", "Scan", "If"])
+def test_graphs_with_fewer_results_than_their_nodes(op):
+    """The second result would be waited for, for ever."""
+    names = {"Loop": (["i", "go", "s"], ["on", "t"]), "Scan": (["s", "e"], ["t"]), "If": ([], ["t"])}[op]
+    kinds = {"i": INT, "go": BOOL, "on": BOOL}
+    infos = [[info(n, kinds.get(n, FLOAT), [] if n in kinds else None) for n in side] for side in names]
+    nodes = [helper.make_node("Identity", ["go"], ["on"])] if op == "Loop" else []
+    nodes.append(helper.make_node("Neg", ["x" if op == "If" else "s"], ["t"]))
+    graph = body(nodes, *infos)
+    inputs, attributes = {"Loop": (["", "c", "x"], {"body": graph}), "Scan": (["x", "x"], {"body": graph, "num_scan_inputs": 1}),
+                          "If": (["c"], {"then_branch": graph, "else_branch": graph})}[op]
+    node = helper.make_node(op, inputs, ["y", "z"], name="short", **attributes)
+    outer = helper.make_graph([node], "g", [info("x", shape=[2]), info("c", BOOL, [])], [info("y"), info("z")])
+    model = helper.make_model(outer, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    with pytest.raises(mx.MXNetError, match="node short .*has 2 results, its graph body gives"):
+        mx.onnx.load(model.SerializeToString())
+
+
+def test_rounds_that_give_arrays_of_other_shapes():
+    """Where its shape changes, a Loop runs on arrays."""
+    nodes = [helper.make_node("Concat", ["s", "s"], ["t"], axis=0), helper.make_node("Identity", ["go"], ["on"]),
+             helper.make_node("Neg", ["s"], ["row"])]
+    rounds = body(nodes, [info("i", INT, []), info("go", BOOL, []), info("s")], [info("on", BOOL, []), info("t"), info("row")])
+    node = helper.make_node("Loop", ["n", "", "x"], ["y", "z"], name="grows", body=rounds)
+    outer = helper.make_graph([node], "g", [info("x", shape=[2]), info("n", INT, [])], [info("y"), info("z")])
+    model = mx.onnx.load(helper.make_model(outer, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString())
+    with pytest.raises(mx.MXNetError, match=r"node grows \(Loop, opset 17\): rounds give arrays of shapes \(2,\) and \(4,\)"):
+        model.run({"x": np.ones(2, "float32"), "n": np.array(3)})

@@ -252,3 +252,15 @@ def test_what_is_no_number_is_the_lowest_integer(kind, along):
     got = ours(data, {"x": x})[0]
     np.testing.assert_array_equal(got, theirs(data, {"x": x})[0])
     assert got[0, 0] == got[0, 2] == got.min() and got[0, 1] == got.max()
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 1, 1), (8, 1, 1), (3, 8, 4, 5), (), (5,), (3, 1, 4, 5), (2, 3, 1, 4, 5)])
+def test_addends_of_other_shapes_behind_a_layer(shape):
+    """The layer takes the sum over where it is not repeated."""
+    steps = {"xs": number(0.02), "xz": number(120, "u1"), "ws": number(0.01), "cs": number(0.05), "cz": number(128, "u1"),
+             "zs": number(0.04), "zz": number(7, "i1"), "ys": number(0.06), "yz": number(-3, "i1")}
+    nodes = [node("DequantizeLinear", ["x", "xs", "xz"], ["xf"]), node("DequantizeLinear", ["w", "ws"], ["wf"]),
+             node("Conv", ["xf", "wf", "b"], ["c"]), node("QuantizeLinear", ["c", "cs", "cz"], ["cq"]),
+             node("DequantizeLinear", ["cq", "cs", "cz"], ["cf"]), node("DequantizeLinear", ["z", "zs", "zz"], ["zf"]),
+             node("Add", ["cf", "zf"], ["a"]), node("QuantizeLinear", ["a", "ys", "yz"], ["y"])]
+    check(nodes, {"x": whole("u1", 3, 4, 4, 5), "z": whole("i1", *shape)}, {"w": whole("i1", 8, 4, 1, 1), "b": floats(8), **steps}, atol=1)

@@ -165,3 +165,25 @@ def test_large_results_of_lengths_that_come_once(tmp_path):
     present[0, 5:7] = 3
     np.testing.assert_array_equal(present.reshape((-1, 64))[5:8].asnumpy(), np.vstack([np.full((2, 64), 3, "float32"), expected[0, 7:8]]))
     np.testing.assert_array_equal((present + 1)[0, -1].asnumpy(), expected[0, -1] + 1)
+
+
+def test_a_layer_of_many_steps_is_written_down_once():
+    """Through what an LSTM of another form becomes, each step has several ways back."""
+    rng = np.random.default_rng(0)
+    steps, hidden = 40, 3
+    weights = {"w": (1, 4 * hidden, 2), "r": (1, 4 * hidden, hidden), "b": (1, 8 * hidden)}
+    weights = {name: rng.standard_normal(shape).astype("float32") / 2 for name, shape in weights.items()}
+    info = helper.make_tensor_value_info
+    node = helper.make_node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=hidden, input_forget=1)
+    graph = helper.make_graph(
+        [node],
+        "steps",
+        [info("x", 1, [steps, "batch", 2])],
+        [info("y", 1, None)],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
+    used, whole = mx.onnx.load(model), rng.standard_normal((steps, 6, 2)).astype("float32")
+    want = mx.onnx.load(model)(whole).asnumpy()
+    for batch in [4, 4, 4, 4, 4, 5, 3, 6]:
+        np.testing.assert_allclose(used(whole[:, :batch]).asnumpy(), want[:, :, :batch], rtol=1e-5, atol=1e-6)

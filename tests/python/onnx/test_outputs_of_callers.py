@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
-from import_checks import model, node
+from import_checks import model, node, onnx
 
 
 def _load(nodes, feeds, weights=None, **more):
@@ -125,3 +125,47 @@ def test_calls_with_outputs_are_compiled(monkeypatch):
         assert results["y"] is out and list(results) == ["y", "y_2"]
         np.testing.assert_array_equal(out.asnumpy(), -x)
         np.testing.assert_array_equal(results["y_2"].asnumpy(), x)
+
+
+@pytest.mark.parametrize("numpy", [False, True])
+def test_an_input_that_is_a_result_is_a_copy(numpy):
+    """A caller may change what it gave, and other results may be written to it."""
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    data = onnx.load_from_string(model([node("Neg", ["x"], ["y"])], {"x": x}, {}))
+    data.graph.output.append(data.graph.input[0])
+    net = mx.onnx.load(data.SerializeToString())
+    for _ in range(7):
+        array = x.copy() if numpy else mx.nd.array(x)
+        results = net.run({"x": array})
+        array[:] = 7
+        np.testing.assert_array_equal(results["x"].asnumpy(), x)
+        results["x"][:] = 9
+        assert float(array[0, 0]) == 7
+    array = mx.nd.array(x)
+    results = net.run({"x": array}, out={"y": array})
+    np.testing.assert_array_equal(array.asnumpy(), -x)
+    np.testing.assert_array_equal(results["x"].asnumpy(), x)
+
+
+@pytest.mark.parametrize("op", ["NonZero", "Loop"])
+def test_what_a_later_part_of_the_graph_reads_stays(op):
+    """Where shapes depend on contents, the graph is cut. The first part may not write over inputs
+    of the second one."""
+    x = np.array([[0, 1, 2], [3, 0, 5]], "float32")
+    if op == "NonZero":
+        nodes = [node("Neg", ["x"], ["y_negative"]), node("NonZero", ["y_negative"], ["places"]), node("Transpose", ["places"], ["at"]),
+                 node("GatherND", ["x", "at"], ["y_full"])]
+        want = x[x != 0]
+    else:
+        h = onnx.helper
+        info = h.make_tensor_value_info
+        body = h.make_graph([node("Concat", ["s", "x"], ["t"], axis=0), node("Identity", ["go"], ["on"])], "body",
+                            [info("i", 7, []), info("go", 9, []), info("s", 1, None)], [info("on", 9, []), info("t", 1, None)])
+        nodes = [node("Neg", ["x"], ["y_negative"]), node("Loop", ["rounds", "", "y_negative"], ["y_full"], body=body)]
+        want = np.concatenate([-x, x, x])
+    net = _load(nodes, {"x": x}, {"rounds": np.array(2)})
+    for _ in range(3):
+        array = mx.nd.array(x)
+        results = net.run({"x": array}, out={"y_negative": array})
+        np.testing.assert_array_equal(results["y_full"].asnumpy(), want)
+        np.testing.assert_array_equal(array.asnumpy(), -x)

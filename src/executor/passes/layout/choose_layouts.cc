@@ -152,6 +152,23 @@ class LayoutChooser {
     return true;
   }
 
+  // Images that are repeated over a result of more dimensions have their channels elsewhere: they
+  // come as rows. False: one is as large as the result, which may take its memory in that order
+  // alone.
+  bool AlignRanks(const NodePtr& original, Choice* c) {
+    if (c->inputs.size() < 2 || c->image_out.empty() || !c->image_out[0]) return true;
+    const Shape& shape = info_.shape({original, 0, 0});
+    const auto aligned = [&](size_t i) { return tensors_.at(c->inputs[i]).shape.ndim() == shape.ndim(); };
+    for (size_t i = 0; i < c->inputs.size(); ++i)
+      if (!aligned(i) && tensors_.at(c->inputs[i]).shape.Size() == shape.Size()) return Neutral(shape);
+    for (size_t i = 0; i < c->inputs.size(); ++i) {
+      if (!c->image_in[i] || aligned(i)) continue;
+      c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
+      c->image_in[i] = false;
+    }
+    return true;
+  }
+
   // Of sequences only convolutions give channels last, and only ones whose readers may want them.
   bool StaysPlain(const Node& n, const NodePtr& original, const Choice& c) const {
     if (c.image_out.empty() || !c.image_out[0] || tensors_.at(c.inputs[0]).shape.ndim() != 3) return false;
@@ -217,9 +234,27 @@ class LayoutChooser {
       fits = fits && (own == shape ? c->image_in[i] : Neutral(own, shape.ndim()));
     }
     if (!fits) return ConvertImages(c, Layout::kPlain);
-    for (NodeEntry& e : c->inputs)
-      if (tensors_.at(e).shape == shape) e = Convert(e, Layout::kChannelsLast);
+    // One of fewer dimensions has its own channels elsewhere.
+    for (NodeEntry& e : c->inputs) e = Convert(e, tensors_.at(e).shape == shape ? Layout::kChannelsLast : Layout::kPlain);
     c->out_last = true;
+  }
+
+  // Kernels that go by the label of their data give results in the same order. Data that is the
+  // same in both may have one that the results do not have.
+  void ForgetLabels(const Node& n, Choice* c) {
+    if (n.op()->layout != LayoutRule::kChannelsLast && !TakesImagesHere(n)) return;
+    for (size_t i = 0; i < c->inputs.size(); ++i) {
+      NodeEntry& e = c->inputs[i];
+      if (!c->image_in[i] || LayoutOf(e) == Layout::kPlain) continue;
+      const Tensor tensor = tensors_.at(e);
+      NodeEntry& made = converted_[static_cast<int>(Layout::kPlain)][e];
+      if (!made) {
+        ++changes_;
+        made = graph_ops::ReshapeTo(e, tensor.shape, e.node->name + "_plain");
+        tensors_[made] = tensor;
+      }
+      e = made;
+    }
   }
 
   // Networks of Keras and JAX turn images with their channels last around each convolution. Such a
@@ -257,11 +292,15 @@ class LayoutChooser {
     const Op& op = *renewed->op();
     Choice c;
     c.inputs = renewed->inputs;
-    bool any = false;  // channels last among the inputs
+    bool any = false;            // channels last among the inputs
+    int images = 0, labels = 0;  // labels: also of images that are the same in both layouts
     for (int i = 0; i < renewed->num_inputs(); ++i) {
       const Tensor& tensor = tensors_.at(c.inputs[i]);
       c.image_in.push_back(IsImageHere(tensor) && !renewed->attrs->ReadsOnlyShape(i));
-      any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
+      if (!c.image_in[i]) continue;
+      const bool last = LayoutOf(c.inputs[i]) == Layout::kChannelsLast;
+      any = any || (last && !Neutral(tensor.shape));
+      ++images, labels += last;
     }
     bool bytes = false;
     for (int o = 0; o < original->num_outputs(); ++o) {
@@ -277,8 +316,9 @@ class LayoutChooser {
       ConvertImages(&c, Layout::kPlain);
     } else if (op.layout == LayoutRule::kImages && !as_given) {
       ChooseForImages(*renewed, original, &c);
-    } else if (any && !as_given && (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
-      c.out_last = GivesImages(original, c);
+    } else if ((any || (images > 0 && labels == images)) && !as_given &&
+               (op.layout == LayoutRule::kChannelsLast || TakesImagesHere(*renewed))) {
+      c.out_last = GivesImages(original, c) && AlignRanks(original, &c);
       ConvertImages(&c, c.out_last ? Layout::kChannelsLast : Layout::kPlain);
     } else if (any && op.layout == LayoutRule::kBroadcast) {
       ChooseForBroadcast(original, &c);
@@ -287,6 +327,7 @@ class LayoutChooser {
     } else if (any) {
       ConvertImages(&c, Layout::kPlain);
     }
+    if (!c.out_last) ForgetLabels(*renewed, &c);
     return Make(renewed, original, std::move(c));
   }
 
