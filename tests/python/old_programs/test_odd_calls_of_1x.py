@@ -337,3 +337,11 @@ def test_negative_numbers_of_numpy_in_front_of_bytes():
     bytes_ = nd.array([0, 200], dtype='uint8')
     assert (np.int64(-1) < bytes_).asnumpy().tolist() == (bytes_ > np.int64(-1)).asnumpy().tolist() == [1, 1]
     assert (np.float32(3.7) * nd.array([1, 0], dtype='bool')).asnumpy().tolist() == [3, 0]   # 1.9.1's
+
+
+def test_lists_among_parameters_stay_lists_in_attributes():
+    net = sym.Convolution(sym.var('x'), name='c', kernel=[3, np.int64(2)], num_filter=2, pad=(1, 1))
+    assert {k: net.attr_dict()['c'][k] for k in ('kernel', 'pad')} == {'kernel': '[3, 2]', 'pad': '(1, 1)'}
+    assert sym.sum(net, axis=[0], name='s').attr('axis') == '[0]'
+    assert sym.load_json(net.tojson()).infer_shape(x=(1, 1, 5, 5))[1] == [(1, 2, 5, 6)]
+    assert nd.transpose(nd.ones((2, 3)), axes=[1, 0]).shape == (3, 2)
