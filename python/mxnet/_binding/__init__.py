@@ -95,8 +95,10 @@ def attr_to_str(value):
     """A parameter value as the text that the native parser reads."""
     if isinstance(value, str):
         return value
-    if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(attr_to_str(v) for v in value) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(attr_to_str, value)) + "]"       # so it is in symbol files of 1.x
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(attr_to_str, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, type) or (hasattr(value, "itemsize") and hasattr(value, "name")):
         return _dtype_name(value)
     if hasattr(value, "item") and not hasattr(value, "__len__"):

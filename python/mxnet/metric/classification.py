@@ -93,13 +93,14 @@ class _BinaryClassificationMetrics:
             setattr(self, cell, 0)
 
     def update_binary_stats(self, label, pred):
-        """Count labels (n,) and predictions (n, 2) of one batch, as NDArrays or NumPy arrays.
-        Further columns are scores of a class that is not 1."""
+        """Count labels (n,) and predictions (n, 2) of one batch, as NDArrays or NumPy arrays. Where
+        each place is an example, these are (n, ...) and (n, 2, ...). Further columns are scores of
+        a class that is not 1."""
         label, pred = _numpy(label).astype(numpy.int32), _numpy(pred)
-        if pred.ndim != 2 or len(numpy.unique(label)) > 2:
+        if pred.ndim < 2 or len(numpy.unique(label)) > 2:
             raise ValueError(f"[metric] predictions of shape {pred.shape} and classes {numpy.unique(label)[:10]}; "
-                             "only binary classification is supported, with scores of shape (n, 2)")
-        guess, truth = pred.argmax(axis=1) == 1, label.ravel() == 1
+                             "only binary classification is supported, with scores of shape (n, 2) or (n, 2, ...)")
+        guess, truth = pred.argmax(axis=1).ravel() == 1, label.ravel() == 1
         check_label_shapes(truth, guess)
         for cell, found in zip(self._CELLS, (guess & truth, guess & ~truth, ~guess & ~truth, ~guess & truth)):
             count = int(found.sum())

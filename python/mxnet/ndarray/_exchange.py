@@ -5,7 +5,6 @@ import operator
 import numpy as np
 
 from .._binding import NDArrayBase
-from .._dtypes import bfloat16
 from .._operators.methods import PYTHON_OPERATORS
 from .._arrays.tracing import VALUE, is_deferred_compute, note
 from ..base import NDArrayHandle, _LIB, check_call
@@ -16,6 +15,7 @@ from ._native import from_values
 __all__ = []
 
 _UFUNCS = {ufunc: f"__{method}__" for method, row in PYTHON_OPERATORS.items() for ufunc in row.ufuncs}
+_NUMBERS = {"b": bool, "i": int, "u": int, "f": float}
 
 
 class _Exchange:
@@ -147,9 +147,10 @@ class _Exchange:
             return NotImplemented
         if ufunc.__name__ in _UFUNCS and len(inputs) == 2 and not kwargs:
             method, context, dtype = _UFUNCS[ufunc.__name__], self.context, self.dtype
-            if dtype is bfloat16 and np.ndim(inputs[0]) == 0 and inputs[1] is self:
-                # One number need not be rounded first: 1.9.1 has no such arrays.
-                return getattr(operator, method)(np.asarray(inputs[0]).item(), self)
+            if inputs[1] is self and np.ndim(inputs[0]) == 0:
+                number = _NUMBERS.get(np.asarray(inputs[0]).dtype.kind)
+                if number is not None:      # as Python's are: not put into the array's dtype first
+                    return getattr(operator, method)(number(inputs[0]), self)
             a, b = (from_values(x, context, dtype) if isinstance(x, np.ndarray) else x for x in inputs)
             if isinstance(a, NDArrayBase):
                 return getattr(a, method)(b)

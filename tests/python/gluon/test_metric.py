@@ -59,6 +59,17 @@ def test_mcc_of_tables_with_empty_lines():
     assert m.get()[1] == 0
 
 
+def test_binary_metrics_of_places():
+    """Scores (n, 2, ...) with labels (n, ...), as of segmented images: each place is an example."""
+    scores, labels = np.random.RandomState(0).rand(2, 2, 3), np.array([[0, 1, 1], [1, 0, 1]])
+    for name, expected in (('f1', 0.4), ('mcc', 0.1 ** 0.5)):      # numbers of MXNet 1.9.1
+        places, rows = metric.create(name), metric.create(name)
+        places.update([nd.array(labels)], [nd.array(scores)])
+        rows.update([nd.array(labels.ravel())], [nd.array(scores.transpose(0, 2, 1).reshape(6, 2))])
+        assert places.get() == rows.get()
+        assert places.get()[1] == pytest.approx(expected)
+
+
 def test_new_metrics_are_nan():
     for name, kwargs, _, _ in CASES:
         assert math.isnan(metric.create(name, **kwargs).get()[1])

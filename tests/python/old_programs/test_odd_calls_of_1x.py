@@ -319,3 +319,29 @@ def test_loop_variables_of_a_loop_without_steps_are_what_came_in():
     for variables, most, kind in ((start, 0, tuple), (start, -1, tuple), (list(start), 0, list), (start, 3, list)):
         _, last = nd.contrib.while_loop(lambda i, s: i < 2, lambda i, s: (s, [i + 1, s]), variables, max_iterations=most)
         assert type(last) is kind and len(last) == 2
+
+
+@pytest.mark.parametrize('method', ['add', 'sub', 'mul', 'truediv', 'mod', 'pow', 'eq', 'ne', 'lt', 'ge'])
+@pytest.mark.parametrize('number', [np.int64(3), np.float32(2.5), np.bool_(True), np.uint8(200), np.array(2.5)])
+def test_numbers_of_numpy_in_front_count_as_those_of_python(method, number):
+    """They were put into the array's dtype first; beside truth values that was an error."""
+    function = getattr(operator, method)
+    for dtype in ('bool', 'uint8', 'int32', 'float16', 'float64'):
+        array = nd.array([0, 1, 200], dtype=dtype)
+        answer, wanted = function(number, array), function(number.item(), array)
+        assert answer.dtype == wanted.dtype
+        np.testing.assert_array_equal(answer.asnumpy(), wanted.asnumpy())
+
+
+def test_negative_numbers_of_numpy_in_front_of_bytes():
+    bytes_ = nd.array([0, 200], dtype='uint8')
+    assert (np.int64(-1) < bytes_).asnumpy().tolist() == (bytes_ > np.int64(-1)).asnumpy().tolist() == [1, 1]
+    assert (np.float32(3.7) * nd.array([1, 0], dtype='bool')).asnumpy().tolist() == [3, 0]   # 1.9.1's
+
+
+def test_lists_among_parameters_stay_lists_in_attributes():
+    net = sym.Convolution(sym.var('x'), name='c', kernel=[3, np.int64(2)], num_filter=2, pad=(1, 1))
+    assert {k: net.attr_dict()['c'][k] for k in ('kernel', 'pad')} == {'kernel': '[3, 2]', 'pad': '(1, 1)'}
+    assert sym.sum(net, axis=[0], name='s').attr('axis') == '[0]'
+    assert sym.load_json(net.tojson()).infer_shape(x=(1, 1, 5, 5))[1] == [(1, 2, 5, 6)]
+    assert nd.transpose(nd.ones((2, 3)), axes=[1, 0]).shape == (3, 2)

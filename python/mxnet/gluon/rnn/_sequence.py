@@ -76,7 +76,7 @@ def split_steps(length, inputs, layout):
     axis = _check(length, inputs, layout)
     if not isinstance(inputs, tensor_types):
         return list(inputs)
-    steps = module_of(inputs).split(inputs, axis=axis, num_outputs=inputs.shape[axis] if length is None else length, squeeze_axis=True)
+    steps = module_of(inputs).split(inputs, axis=axis, num_outputs=inputs.shape[axis] if length is None else length, squeeze_axis=1)
     if isinstance(steps, symbol.Symbol):
         return [steps[i] for i in range(len(steps.list_outputs()))]
     return [steps] if isinstance(steps, nd.NDArray) else list(steps)

@@ -118,14 +118,17 @@ class LSTMCell(_GatedCell):
     def _alias(self):
         return 'lstm'
 
+    def _gate(self, F, gate, activation, name):
+        return self._get_activation(F, gate, activation, name=name)
+
     def _memory(self, F, gates, cell, name, numbered=True):
         """(new cell state, hidden state made by an operator called `name`); the operators between
         have the step in their names if `numbered`."""
         i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=self._named('slice'))
-        i = self._get_activation(F, i, self._recurrent_activation, name=self._named('i'))
-        f = self._get_activation(F, f, self._recurrent_activation, name=self._named('f'))
-        g = self._get_activation(F, g, self._activation, name=self._named('c'))
-        o = self._get_activation(F, o, self._recurrent_activation, name=self._named('o'))
+        i = self._gate(F, i, self._recurrent_activation, name=self._named('i'))
+        f = self._gate(F, f, self._recurrent_activation, name=self._named('f'))
+        g = self._gate(F, g, self._activation, name=self._named('c'))
+        o = self._gate(F, o, self._recurrent_activation, name=self._named('o'))
         if numbered:
             kept, added = F.elemwise_mul(f, cell, name=self._named('mul0')), F.elemwise_mul(i, g, name=self._named('mul1'))
         else:

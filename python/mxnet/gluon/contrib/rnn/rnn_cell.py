@@ -113,6 +113,9 @@ class LSTMPCell(LSTMCell):
     def _repr_more(self):
         return f' -> {self._projection_size}'
 
+    def _gate(self, F, gate, activation, name):
+        return F.Activation(gate, act_type=activation, name=name)       # as the graphs of 1.9.1 have it
+
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, h2r_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         cell, hidden = self._memory(F, i2h + h2h, states[1], 'hidden', False)
