@@ -19,8 +19,9 @@ constexpr int kMaxNdim = 64;
 
 /*
  * Reads from memory or from a file. INVARIANT: at_ <= size_. Every read is checked against what is
- * left, so a size that an input claims never leads to a larger allocation than the input itself could
- * fill. A file's map is never touched, for it ends the process where another has shortened the file.
+ * left, so a size that an input claims never leads to a larger allocation than the input itself
+ * could fill. A file's map is never touched, for it ends the process where another has shortened
+ * the file.
  */
 class Reader {
  public:
@@ -41,7 +42,8 @@ class Reader {
     at_ += n;
     return at_ - n;
   }
-  /* Bytes from `begin` on that somebody has skipped. Throws Error(kIO) where the file has changed. */
+  /* Bytes from `begin` on that somebody has skipped. Throws Error(kIO) where the file has
+   * changed. */
   void CopyTo(void* to, size_t begin, size_t n) {
     if (n == 0) return;
     if (data_) {

@@ -17,8 +17,8 @@ struct Stored {
   struct Index {
     int dtype = kInt64;
     int64_t count = 0;
-    size_t at = 0;                // of its first byte in the input
-    int64_t* numbers = nullptr;   // in the array that is made
+    size_t at = 0;               // of its first byte in the input
+    int64_t* numbers = nullptr;  // in the array that is made
     size_t ByteOf(size_t i) const { return at + i * DTypeSize(dtype); }
   };
   std::vector<Index> index;
