@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "base/ran.h"
@@ -30,28 +31,49 @@ constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that 
 
 // ---- packing
 
-/* Filters of a group into its panels. Windows: their places, and the channels of each. */
-void PackGroup(const PackedJob& l, const int8_t* weights, int8_t* to) {
-  const int64_t places = l.d.KernelSize();
-  std::memset(to, 0, static_cast<size_t>(l.GroupBytes()));
-  for (int64_t f = 0; f < l.filters; ++f) {
-    int8_t* panel = to + f / kWideColumns * l.pairs * 2 * kWideColumns + f % kWideColumns * 2;
-    for (int64_t c = 0; c < l.per_group; ++c)
+/* n filters into a panel. Windows: their places, and the channels of each. */
+void PackPanel(int64_t places, int64_t channels, bool last, const int8_t* weights, int64_t n, int64_t bytes, int8_t* panel) {
+  std::memset(panel, 0, static_cast<size_t>(bytes));
+  for (int64_t f = 0; f < n; ++f, weights += places * channels, panel += 2)
+    for (int64_t c = 0; c < channels; ++c)
       for (int64_t p = 0; p < places; ++p) {
-        const int64_t k = p * l.per_group + c;
-        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[f * l.deep + (l.weights_last ? k : c * places + p)];
+        const int64_t k = p * channels + c;
+        panel[k / 2 * 2 * kWideColumns + k % 2] = weights[last ? k : c * places + p];
       }
-  }
+}
+
+/* Of one group. */
+nn::WeightParts PanelParts(const PackedJob& l) {
+  const int64_t places = l.d.KernelSize(), channels = l.per_group, filters = l.filters, deep = l.deep, bytes = WidePanelBytes(l.deep);
+  nn::WeightParts parts;
+  parts.count = l.panels;
+  parts.bytes = static_cast<size_t>(kWideColumns * deep), parts.all = static_cast<size_t>(filters * deep);
+  parts.fill = [=, last = l.weights_last](const void* from, int64_t begin, int64_t end, float* form, void*) {
+    for (int64_t p = begin; p < end; ++p)
+      PackPanel(places, channels, last, static_cast<const int8_t*>(from) + (p - begin) * kWideColumns * deep,
+                std::min(kWideColumns, filters - p * kWideColumns), bytes, reinterpret_cast<int8_t*>(form) + p * bytes);
+  };
+  return parts;
+}
+
+/* Kept weights that `make` tells the parts of. */
+const float* ByParts(KernelArgs& args, const PackedCall& call, uint64_t form, int64_t words, const std::function<nn::WeightParts()>& make) {
+  const void* weights = call.layer.weight.ptr;
+  return nn::KeptWeights(
+      args, call.weight_input, weights, form, words, [&](float* to) { nn::FillWhole(make(), weights, to); }, {}, make);
 }
 
 const int8_t* Packed(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x62797465;
   const void* weights = call.layer.weight.ptr;
   const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
+  if (l.groups == 1) return reinterpret_cast<const int8_t*>(ByParts(args, call, kForm + l.depthwise, words, [&] { return PanelParts(l); }));
   return reinterpret_cast<const int8_t*>(nn::KeptWeights(args, call.weight_input, weights, kForm + l.depthwise, words, [&](float* to) {
+    const nn::WeightParts group = PanelParts(l);
     ParallelFor(l.groups, std::max<int64_t>(1, 65536 / l.GroupBytes()), [&](int64_t b, int64_t e) {
       for (int64_t g = b; g < e; ++g)
-        PackGroup(l, static_cast<const int8_t*>(weights) + g * l.filters * l.deep, reinterpret_cast<int8_t*>(to) + g * l.GroupBytes());
+        group.fill(static_cast<const int8_t*>(weights) + g * l.filters * l.deep, 0, group.count,
+                   to + g * l.GroupBytes() / static_cast<int64_t>(sizeof(float)), nullptr);
     });
   }));
 }
@@ -77,20 +99,16 @@ const int8_t* PackedInColumns(KernelArgs& args, const PackedCall& call, const Pa
 /* For PixelProducts. */
 const int8_t* PackedForPixels(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x7069786c;
-  const void* weights = call.layer.weight.ptr;
   return reinterpret_cast<const int8_t*>(
-      nn::KeptWeights(args, call.weight_input, weights, kForm, PixelWeights(l) / static_cast<int64_t>(sizeof(float)),
-                      [&](float* to) { PackPixelWeights(l, static_cast<const int8_t*>(weights), reinterpret_cast<int8_t*>(to)); }));
+      ByParts(args, call, kForm, PixelWeights(l) / static_cast<int64_t>(sizeof(float)), [&] { return PixelWeightParts(l); }));
 }
 
 /* For WinogradProducts. */
 const int16_t* Transformed(KernelArgs& args, const PackedCall& call, const PackedJob& l, const nn::WinogradDims& d) {
   constexpr uint64_t kForm = 0x77696e6f;
   const int64_t words = (WinogradWeights(d) + 1) / 2;
-  const void* weights = call.layer.weight.ptr;
   return reinterpret_cast<const int16_t*>(
-      nn::KeptWeights(args, call.weight_input, weights, kForm + static_cast<uint64_t>(d.points), words,
-                      [&](float* to) { TransformWeights(l, d, static_cast<const int8_t*>(weights), reinterpret_cast<int16_t*>(to)); }));
+      ByParts(args, call, kForm + static_cast<uint64_t>(d.points), words, [&] { return TransformedParts(l, d); }));
 }
 
 // ---- what becomes of the sums

@@ -139,10 +139,20 @@ bool BeatsByteProducts(const WinogradDims& d) {
 
 int64_t WinogradWeights(const WinogradDims& d) { return WidePanels(d.k) * PanelSize(d); }
 
-void TransformWeights(const PackedJob& job, const WinogradDims& d, const int8_t* weights, int16_t* to) {
-  ParallelFor(WidePanels(d.k), std::max<int64_t>(1, 65536 / PanelSize(d)), [&](int64_t begin, int64_t end) {
-    for (int64_t p = begin; p < end; ++p) MXNET_CPU_CALL(FiltersToPoints)(d, weights, job.weights_last, p, to + p * PanelSize(d));
-  });
+nn::WeightParts TransformedParts(const PackedJob& job, const WinogradDims& d) {
+  nn::WeightParts parts;
+  parts.count = WidePanels(d.k);
+  parts.bytes = static_cast<size_t>(9 * d.c * kWideColumns), parts.all = static_cast<size_t>(9 * d.c * d.k);
+  parts.fill = [d, last = job.weights_last](const void* from, int64_t begin, int64_t end, float* form, void*) {
+    for (int64_t p = begin; p < end; ++p) {
+      WinogradDims own = d;
+      own.k = d.k - p * kWideColumns;
+      MXNET_CPU_CALL(FiltersToPoints)
+      (own, static_cast<const int8_t*>(from) + (p - begin) * 9 * d.c * kWideColumns, last,
+       reinterpret_cast<int16_t*>(form) + p * PanelSize(d));
+    }
+  };
+  return parts;
 }
 
 void WinogradProducts(KernelArgs& args, const PackedJob& job, const WinogradDims& d, const int16_t* weights) {

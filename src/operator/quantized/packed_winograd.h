@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd_kernels.h"
 #include "operator/quantized/packed_job.h"
 
@@ -24,9 +25,9 @@ bool WinogradTakes(const PackedJob& job, bool kept, nn::WinogradDims* dims);
 /* Is such a tile faster than a library's direct sums by instructions for products of bytes? */
 bool BeatsByteProducts(const nn::WinogradDims& d);
 
-/* Numbers of the transformed weights, and they themselves, of those of `job` as they lie. */
+/* Numbers of the transformed weights, and how they come from those of `job` as they lie. */
 int64_t WinogradWeights(const nn::WinogradDims& d);
-void TransformWeights(const PackedJob& job, const nn::WinogradDims& d, const int8_t* weights, int16_t* to);
+nn::WeightParts TransformedParts(const PackedJob& job, const nn::WinogradDims& d);
 
 /* job.packed is not looked at. */
 void WinogradProducts(KernelArgs& args, const PackedJob& job, const nn::WinogradDims& d, const int16_t* weights);
@@ -38,8 +39,8 @@ void WinogradProducts(KernelArgs& args, const PackedJob& job, const nn::Winograd
  * kWideColumns filters][point][pair of channels][filter][2].
  *
  * ByteLanes: numbers of 16 bits of a vector, of which V has whole ones; ByteRows: rows of a
- * register tile. BytesToPoints: tiles [begin, end) of x - zero into V. FiltersToPoints: panel p of
- * U. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end), with which M begins; the
+ * register tile. BytesToPoints: tiles [begin, end) of x - zero into V. FiltersToPoints: a panel
+ * of U, of the first filters. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end), with which M begins; the
  * Wide ones are those without instructions that add to sums.
  * PointsToSums: sums[pixel of the tile * pitch + filter] of n filters, in whole vectors, of a
  * tile's products.
@@ -55,7 +56,7 @@ struct ProductPart {
 
 MXNET_CPU_DECLARE(int64_t ByteLanes(); int64_t ByteRows(); void BytesToPoints(const nn::WinogradDims& d, const void* x, bool is_unsigned,
                                                                               int zero, int64_t begin, int64_t end, const BytePart& v);
-                  void FiltersToPoints(const nn::WinogradDims& d, const int8_t* weights, bool weights_last, int64_t p, int16_t* u);
+                  void FiltersToPoints(const nn::WinogradDims& d, const int8_t* weights, bool weights_last, int16_t* u);
                   void MultiplyPoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u, int64_t begin,
                                       int64_t end, const ProductPart& m);
                   int64_t WideRows(); void MultiplyWidePoints(const nn::WinogradDims& d, const BytePart& v, int64_t tiles, const int16_t* u,

@@ -188,14 +188,14 @@ void PairToPoints(const int16_t (&g)[3][3][2 * kWideColumns], int16_t* u, int64_
 
 /* What there is not is zeros. */
 template <typename A>
-void Filters(const WinogradDims& d, const int8_t* weights, bool last, int64_t p, int16_t* u) {
-  const int64_t pairs = quantized::WidePairs(d.c), point = pairs * 2 * kWideColumns, first = p * kWideColumns;
-  const int64_t some = std::min(kWideColumns, d.k - first), to_channel = last ? 1 : 9, to_place = last ? d.c : 1;
+void Filters(const WinogradDims& d, const int8_t* weights, bool last, int16_t* u) {
+  const int64_t pairs = quantized::WidePairs(d.c), point = pairs * 2 * kWideColumns;
+  const int64_t some = std::min(kWideColumns, d.k), to_channel = last ? 1 : 9, to_place = last ? d.c : 1;
   for (int64_t pair = 0; pair < pairs; ++pair) {
     int16_t g[3][3][2 * kWideColumns] = {};
     for (int64_t f = 0; f < some; ++f)
       for (int64_t c = 2 * pair; c < std::min(d.c, 2 * pair + 2); ++c)
-        for (int k = 0; k < 9; ++k) g[k / 3][k % 3][2 * f + c % 2] = weights[(first + f) * 9 * d.c + c * to_channel + k * to_place];
+        for (int k = 0; k < 9; ++k) g[k / 3][k % 3][2 * f + c % 2] = weights[f * 9 * d.c + c * to_channel + k * to_place];
     PairToPoints<A>(g, u + pair * 2 * kWideColumns, point);
   }
 }
@@ -232,8 +232,8 @@ void BytesToPoints(const WinogradDims& d, const void* x, bool is_unsigned, int z
   run(d, static_cast<const char*>(x), zero, begin, end, v);
 }
 
-void FiltersToPoints(const WinogradDims& d, const int8_t* weights, bool weights_last, int64_t p, int16_t* u) {
-  (d.points == 6 ? Filters<Along<4>> : Filters<Along<2>>)(d, weights, weights_last, p, u);
+void FiltersToPoints(const WinogradDims& d, const int8_t* weights, bool weights_last, int16_t* u) {
+  (d.points == 6 ? Filters<Along<4>> : Filters<Along<2>>)(d, weights, weights_last, u);
 }
 
 void PointsToSums(const WinogradDims& d, const int32_t* m, int64_t point, int64_t n, int32_t* sums, int64_t pitch) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/cpu_limit.h"
 #include "base/ran.h"
@@ -76,21 +77,39 @@ struct Tasks {
 
 int64_t PixelWeights(const PackedJob& l) { return PackedBytes(l) + Places(l.d.filters) * 4; }
 
-void PackPixelWeights(const PackedJob& l, const int8_t* weights, int8_t* to) {
-  const int64_t channels = l.d.channels;
-  std::memset(to, 0, static_cast<size_t>(PixelWeights(l)));
-  int32_t* sums = reinterpret_cast<int32_t*>(to + PackedBytes(l));
-  const auto pack = [&](int64_t filter, int64_t place) {
-    const int64_t first = filter / kPanelPair * kPanelPair, width = PixelWidth(l.d.filters - first);
-    int8_t* at = to + first * channels + (place - first) * 4;
-    for (int64_t c = 0; c < channels; ++c) {
-      const int8_t w = weights[filter * channels + c];
-      at[c / 4 * width * 4 + c % 4] = w;
-      sums[place] += w;
+namespace {
+
+/* Filters [first, first + n), of which the first begins a pair of panels, and their sums. */
+void PackPair(const int8_t* weights, int64_t channels, int64_t filters, int64_t first, int8_t* to, int32_t* sums) {
+  const int64_t width = PixelWidth(filters - first), n = std::min(width, filters - first);
+  if (n < width) {
+    std::memset(to, 0, static_cast<size_t>(width * channels));
+    std::fill_n(sums, width, 0);
+  }
+  for (int64_t j = 0; j < n; ++j) {
+    const int8_t* const row = weights + j * channels;
+    const int64_t place = PixelPlace(width, j);
+    for (int64_t c = 0; c < channels; c += 4) std::memcpy(to + c * width + place * 4, row + c, 4);
+    sums[place] = std::accumulate(row, row + channels, int32_t{0});
+  }
+}
+
+}  // namespace
+
+nn::WeightParts PixelWeightParts(const PackedJob& l) {
+  const int64_t channels = l.d.channels, filters = l.d.filters, all = PackedBytes(l);
+  nn::WeightParts parts;
+  parts.count = Pairs(filters);
+  parts.bytes = static_cast<size_t>(kPanelPair * channels), parts.all = static_cast<size_t>(filters * channels);
+  parts.fill = [=](const void* from, int64_t begin, int64_t end, float* form, void*) {
+    int8_t* const to = reinterpret_cast<int8_t*>(form);
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t first = p * kPanelPair;
+      PackPair(static_cast<const int8_t*>(from) + (p - begin) * kPanelPair * channels, channels, filters, first, to + first * channels,
+               reinterpret_cast<int32_t*>(to + all) + first);
     }
   };
-  ParallelFor(Pairs(l.d.filters), std::max<int64_t>(1, 65536 / (kPanelPair * channels)),
-              [&](int64_t begin, int64_t end) { InPlaces(l.d.filters, begin, end, pack); });
+  return parts;
 }
 
 bool HasPixelProducts(const PackedJob& l) {

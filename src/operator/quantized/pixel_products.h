@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/quantized/packed_job.h"
 
 namespace mxnet {
@@ -27,12 +28,12 @@ inline int64_t PixelPlace(int64_t width, int64_t filter) {
 
 /* Bytes of packed weights with the sum of each filter behind them. */
 int64_t PixelWeights(const PackedJob& job);
-void PackPixelWeights(const PackedJob& job, const int8_t* weights, int8_t* to);
+nn::WeightParts PixelWeightParts(const PackedJob& job);
 
 /* Is the job such a convolution, and are there the instructions? */
 bool HasPixelProducts(const PackedJob& job);
 
-/* job.packed is what PackPixelWeights made. Values are counted in steps of the result: the nearest
+/* job.packed is of PixelWeightParts. Values are counted in steps of the result: the nearest
  * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. */
 void PixelProducts(KernelArgs& args, const PackedJob& job);
 

@@ -272,6 +272,13 @@ bool KeptWithoutSource(const KernelArgs& args, const void* source) {
   return args.plan_weights && (args.plan_weights->Parts(source) || TransposedPartsOf(args.plan_weights, source));
 }
 
+void FillWhole(const WeightParts& parts, const void* weights, float* form) {
+  constexpr size_t kAlone = 1 << 17;  // bytes for one thread
+  ParallelFor(parts.count, static_cast<int64_t>(std::max<size_t>(1, kAlone / parts.bytes)), [&](int64_t begin, int64_t end) {
+    parts.fill(static_cast<const char*>(weights) + static_cast<size_t>(begin) * parts.bytes, begin, end, form, nullptr);
+  });
+}
+
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
                          const std::function<void(float*)>& fill, std::initializer_list<int> beside,
                          const std::function<WeightParts()>& parts, const std::function<WeightParts()>& transposed_parts) {

@@ -44,6 +44,9 @@ struct WeightParts {
   std::function<void(const void* from, int64_t begin, int64_t end, float* form, void* scratch)> fill;
 };
 
+/* All of them, on several threads, of weights that lie in memory. REQUIRES: parts.scratch is 0. */
+void FillWhole(const WeightParts& parts, const void* weights, float* form);
+
 /*
  * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
  * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.

@@ -100,9 +100,12 @@ class Buffers {
   size_t next_ = 0;
 };
 
+/* Numbers that come again and again. */
 float* Filled(Buffers* buffers, int64_t count) {
+  constexpr int64_t kPeriod = 101;
   float* p = static_cast<float*>(buffers->Get(count * sizeof(float)));
-  for (int64_t i = 0; i < count; ++i) p[i] = static_cast<float>(i * 37 % 101 - 50) * 0.01f;
+  for (int64_t i = 0; i < std::min(count, kPeriod); ++i) p[i] = static_cast<float>(i * 37 % kPeriod - 50) * 0.01f;
+  for (int64_t done = kPeriod; done < count; done *= 2) std::memcpy(p + done, p, std::min(done, count - done) * sizeof(float));
   return p;
 }
 

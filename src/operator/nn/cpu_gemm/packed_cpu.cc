@@ -132,12 +132,6 @@ WeightParts PartsOf(int64_t filters, int64_t k, const At& at) {
   return parts;
 }
 
-void PackAll(const WeightParts& parts, const float* weights, float* packed) {
-  ParallelFor(parts.count, std::max<int64_t>(1, (1 << 17) / static_cast<int64_t>(parts.bytes)), [&](int64_t begin, int64_t end) {
-    parts.fill(weights + begin * static_cast<int64_t>(parts.bytes / sizeof(float)), begin, end, packed, nullptr);
-  });
-}
-
 // at(filter, i): the weight of element i of a pixel's sum.
 template <typename At>
 void Pack(int64_t filters, int64_t k, float* packed, const At& at) {
@@ -185,7 +179,7 @@ WeightParts PackWeightParts(const ConvCall& call) {
 }
 
 void PackWeights(const ConvCall& call, float* packed) {
-  if (call.dims.groups == 1) return PackAll(PackWeightParts(call), static_cast<const float*>(call.weight.ptr), packed);
+  if (call.dims.groups == 1) return FillWhole(PackWeightParts(call), static_cast<const float*>(call.weight.ptr), packed);
   Geometry g{};
   GeometryOf(call, Lanes(), &g);
   const int64_t c = g.block_c, window = call.dims.KernelSize(), k = c * window;
@@ -239,7 +233,7 @@ WeightParts PackTransposedParts(int64_t n, int64_t k) {
   return parts;
 }
 
-void PackDense(const float* weight, int64_t n, int64_t k, float* packed) { PackAll(PackDenseParts(n, k), weight, packed); }
+void PackDense(const float* weight, int64_t n, int64_t k, float* packed) { FillWhole(PackDenseParts(n, k), weight, packed); }
 
 void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
   const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k, 1, call.k, call.n};
