@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "base/float_mode.h"
 #include "base/threads/borrowed_team.h"
@@ -25,7 +26,7 @@ namespace {
  */
 struct Inferred {
   static constexpr int kMaxIn = 3, kMaxOut = 2;
-  static constexpr size_t kMostCopied = 1 << 15, kMostBytes = 512;
+  static constexpr size_t kMostCopied = 1 << 15, kMostBytes = 512, kMostAlone = 1 << 12;
   AttrsPtr attrs;
   int num_in = 0, num_out = 0;
   TensorType in[kMaxIn], out[kMaxOut];
@@ -34,6 +35,7 @@ struct Inferred {
   const Kernel* kernel = nullptr;
   Context ctx;        // of the results, without inputs
   size_t bytes = 0;   // of the results
+  bool alone = false;  // so little is read and written that no loop wants other threads
   uint32_t read = 0;  // bit i: the values of input i are
   bool into = false;  // the output, one, was given
   uint32_t over = 0;  // bit i: then it may be input i
@@ -251,7 +253,8 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   }
   RunContext run;
   run.ctx = ctx.execution();
-  const BorrowedTeam team;
+  std::optional<BorrowedTeam> team;
+  if (!known->alone) team.emplace();
   try {
     CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr);
   } catch (...) {
@@ -285,6 +288,9 @@ void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* ke
   slot->kernel = kernel;
   slot->bytes = 0;
   for (const TBlob& b : s.out) slot->bytes += b.Bytes();
+  size_t touched = slot->bytes;
+  for (const TBlob& b : s.in) touched += b.Bytes();
+  slot->alone = touched <= Inferred::kMostAlone;
   slot->ctx = ctx;
   slot->into = given;
   slot->read = slot->over = 0;
