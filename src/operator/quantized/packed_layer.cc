@@ -399,13 +399,13 @@ bool ColumnsBeatByteProducts(const PackedCall& call) {
   return Takes(call, l.deep) && TakesColumns(call, l);
 }
 
-/* Are sums scaled, given a bias, perhaps rounded and given an addend of bytes, and rounded to 8
- * bits? `adds`: there is an addend. */
+/* Are sums scaled, given a bias, perhaps rounded before or behind that, and given an addend of bytes,
+ * and rounded to 8 bits? `adds`: there is an addend. */
 bool TakesPixels(const PackedCall& call, const PackedJob& l, bool adds) {
   const LayerCall& layer = call.layer;
   const auto is_byte = [](int dtype) { return dtype == kInt8 || dtype == kUint8; };
-  return !layer.dense && is_byte(layer.dst_type) && (adds ? is_byte(layer.addend_type) : !layer.between) && !layer.post &&
-         !layer.bias_last && !call.zeros.filters && HasPixelProducts(l);
+  return !layer.dense && is_byte(layer.dst_type) && (!adds || is_byte(layer.addend_type)) && !layer.post && !call.zeros.filters &&
+         HasPixelProducts(l);
 }
 
 bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call) {

@@ -37,22 +37,24 @@ PixelFinish FinishOf(KernelArgs& args, const PackedJob& l, int flip) {
   const int64_t places = Places(l.d.filters);
   const SumsFinish& from = l.finish;
   int32_t* start = nn::Workspace<int32_t>(args, places);
-  float* scales = nn::Workspace<float>(args, 2 * places);
-  float* const bias = scales + places;
+  float* scales = nn::Workspace<float>(args, 3 * places);
+  float *const bias = scales + places, *const later = bias + places;
   const int32_t* sums = SumsOf(l);
   const int zero = l.src_zero + flip;
   const float step = from.result.step, addend_scale = l.addend ? from.addend_step / step : 0, less = -addend_scale * from.addend_zero;
   const float unit = from.between ? from.rounding.step : step;  // of the first numbers
   for (int64_t i = 0; i < places; ++i) start[i] = -zero * sums[i];
-  std::fill_n(scales, 2 * places, 0.0f);
+  std::fill_n(scales, 3 * places, 0.0f);
   InPlaces(l.d.filters, 0, Pairs(l.d.filters), [&](int64_t filter, int64_t place) {
-    scales[place] = from.scales[filter] / unit, bias[place] = from.bias[filter] / unit + (from.between ? 0 : less);
+    scales[place] = from.scales[filter] / unit;
+    (from.bias_last ? later : bias)[place] = from.bias[filter] / (from.bias_last ? step : unit);
+    (from.between ? later : bias)[place] += less;
   });
   PixelFinish f{start, scales, bias, addend_scale, from.addend_type, from.result.high, static_cast<int>(from.result.low), from.zero};
   f.between = from.between;
   if (f.between) {
     f.between_low = from.rounding.low, f.between_high = from.rounding.high;
-    f.between_scale = unit / step, f.between_bias = less;
+    f.between_scale = unit / step, f.between_bias = later;
   }
   return f;
 }

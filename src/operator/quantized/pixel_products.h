@@ -37,9 +37,8 @@ bool HasPixelProducts(const PackedJob& job);
  * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. */
 void PixelProducts(KernelArgs& args, const PackedJob& job);
 
-/* Arrays have the filters as they are packed. `between`, where there is an addend: values are first
- * rounded to whole numbers in these limits, which stand for `between_scale` each and come with
- * `between_bias`. */
+/* Arrays have the filters as they are packed. `between`: values are first rounded to whole numbers in
+ * these limits, which stand for `between_scale` each and come with the filter's `between_bias`. */
 struct PixelFinish {
   const int32_t* start;  // of the sums
   const float *scales, *bias;
@@ -48,7 +47,8 @@ struct PixelFinish {
   float most;       // limit of the number before it is rounded
   int least, zero;  // limit before the zero point is added
   bool between = false;
-  float between_low = 0, between_high = 0, between_scale = 1, between_bias = 0;
+  float between_low = 0, between_high = 0, between_scale = 1;
+  const float* between_bias = nullptr;
 };
 
 /* Pixels, `row` bytes apart, and where their results lie, `pitch` apart. */

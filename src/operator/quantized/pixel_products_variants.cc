@@ -22,7 +22,8 @@ namespace {
 constexpr int kTileRows = 12;
 
 /* What becomes of values before they are rounded. */
-enum class After { kNone, kAdd, kRoundAndAdd };
+enum class After { kNone, kRound, kAdd, kRoundAndAdd };
+constexpr bool Adds(After after) { return after == After::kAdd || after == After::kRoundAndAdd; }
 
 /* Of one tile of registers, beside whose sums `ahead` bytes of `next` are fetched for each quad. */
 struct Operands {
@@ -40,29 +41,29 @@ struct Operands {
 
 /* Whole numbers of 16 filters; the lower limit and the zero point come later. An addend was widened
  * to 32 bits. */
+template <After AFTER>
 MXNET_VNNI __m512 Value(const Operands& o, int64_t at, __m512i sum) {
-  return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(o.f.scales + at), _mm512_loadu_ps(o.f.bias + at));
+  const __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(o.f.scales + at), _mm512_loadu_ps(o.f.bias + at));
+  if (AFTER != After::kRound && AFTER != After::kRoundAndAdd) return v;
+  const __m512 cut = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(o.f.between_low)), _mm512_set1_ps(o.f.between_high));
+  return _mm512_fmadd_ps(_mm512_roundscale_ps(cut, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_ps(o.f.between_scale),
+                         _mm512_loadu_ps(o.f.between_bias + at));
 }
 MXNET_VNNI __m512i Whole(const Operands& o, __m512 v) { return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(o.f.most), v)); }
-template <After AFTER>
 MXNET_VNNI __m512i Whole(const Operands& o, __m512 v, __m512i addend) {
-  if (AFTER == After::kRoundAndAdd) {
-    const __m512 cut = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(o.f.between_low)), _mm512_set1_ps(o.f.between_high));
-    v = _mm512_fmadd_ps(_mm512_roundscale_ps(cut, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_ps(o.f.between_scale),
-                        _mm512_set1_ps(o.f.between_bias));
-  }
   return Whole(o, _mm512_fmadd_ps(_mm512_cvtepi32_ps(addend), _mm512_set1_ps(o.f.addend_scale), v));
 }
 
 /* A row of one panel. */
 template <After AFTER>
 MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i sum, const char* addend, char* out) {
+  const __m512 value = Value<AFTER>(o, o.filter, sum);
   __m512i whole;
-  if (AFTER != After::kNone) {
+  if (Adds(AFTER)) {
     const __m128i bytes = _mm_maskz_loadu_epi8(static_cast<__mmask16>(mask), addend);
-    whole = Whole<AFTER>(o, Value(o, o.filter, sum), o.f.addend_type == kUint8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
+    whole = Whole(o, value, o.f.addend_type == kUint8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
   } else {
-    whole = Whole(o, Value(o, o.filter, sum));
+    whole = Whole(o, value);
   }
   const __m512i cut = _mm512_add_epi32(_mm512_max_epi32(whole, _mm512_set1_epi32(o.f.least)), _mm512_set1_epi32(o.f.zero));
   _mm_mask_storeu_epi8(out, static_cast<__mmask16>(mask), _mm512_cvtepi32_epi8(cut));
@@ -71,16 +72,16 @@ MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i sum, const char
 /* Of two panels, of which eight neighbours lie in both. */
 template <After AFTER>
 MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i first, __m512i second, const char* addend, char* out) {
+  const __m512 one = Value<AFTER>(o, o.filter, first), other = Value<AFTER>(o, o.filter + 16, second);
   __m512i low, high;
-  if (AFTER != After::kNone) {
+  if (Adds(AFTER)) {
     const __m256i bytes = _mm256_maskz_loadu_epi8(mask, addend);
     const bool is_unsigned = o.f.addend_type == kUint8;
     const __m512i words = is_unsigned ? _mm512_cvtepu8_epi16(bytes) : _mm512_cvtepi8_epi16(bytes);
     const __m512i sign = is_unsigned ? _mm512_setzero_si512() : _mm512_srai_epi16(words, 15);
-    low = Whole<AFTER>(o, Value(o, o.filter, first), _mm512_unpacklo_epi16(words, sign));
-    high = Whole<AFTER>(o, Value(o, o.filter + 16, second), _mm512_unpackhi_epi16(words, sign));
+    low = Whole(o, one, _mm512_unpacklo_epi16(words, sign)), high = Whole(o, other, _mm512_unpackhi_epi16(words, sign));
   } else {
-    low = Whole(o, Value(o, o.filter, first)), high = Whole(o, Value(o, o.filter + 16, second));
+    low = Whole(o, one), high = Whole(o, other);
   }
   const __m512i words = _mm512_max_epi16(_mm512_packs_epi32(low, high), _mm512_set1_epi16(static_cast<int16_t>(o.f.least)));
   const __m512i cut = _mm512_add_epi16(words, _mm512_set1_epi16(static_cast<int16_t>(o.f.zero)));
@@ -130,7 +131,7 @@ __attribute__((target("avx512vnni,avx512vl,avx512bw"))) void Tile(const Operands
   constexpr int64_t kSecond = PANELS == 2 ? 16 : 0;
   Sums<ROWS, PANELS, AFTER> sums;
   sums.Begin(_mm512_loadu_si512(o.f.start + o.filter), _mm512_loadu_si512(o.f.start + o.filter + kSecond));
-  if (AFTER != After::kNone)
+  if (Adds(AFTER))
     for (int r = 0; r < ROWS; ++r) __builtin_prefetch(o.addend + r * o.pitch);
   const uint8_t* a = o.a;
   const int8_t* b = o.b;
@@ -163,7 +164,7 @@ void Panels(const PixelRows& rows, const int8_t* packed, const PixelFinish& fini
       const int64_t from = rows.count * t / tiles, to = rows.count * (t + 1) / tiles;
       o.a = rows.a + from * rows.row, o.next = next;
       o.out = rows.out + from * rows.pitch + filter;
-      if (AFTER != After::kNone) o.addend = rows.addend + from * rows.pitch + filter;
+      if (Adds(AFTER)) o.addend = rows.addend + from * rows.pitch + filter;
       if (quantized::PixelWidth(filters - filter) == kPanelPair)
         TileOf<kTileRows, 2, AFTER>(to - from, o);
       else
@@ -176,7 +177,8 @@ void Panels(const PixelRows& rows, const int8_t* packed, const PixelFinish& fini
 
 void PixelsTimesPanels(const PixelRows& rows, const int8_t* packed, const PixelFinish& finish, int64_t begin, int64_t end,
                        int64_t filters) {
-  const auto run = !rows.addend ? Panels<After::kNone> : finish.between ? Panels<After::kRoundAndAdd> : Panels<After::kAdd>;
+  const auto run = rows.addend ? (finish.between ? Panels<After::kRoundAndAdd> : Panels<After::kAdd>)
+                               : (finish.between ? Panels<After::kRound> : Panels<After::kNone>);
   run(rows, packed, finish, begin, end, filters);
 }
 

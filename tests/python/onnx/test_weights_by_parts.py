@@ -1,5 +1,9 @@
 """Kernels pack weights of a file part by part: they are never as a whole in memory beside their
 packed form. What else a plan takes beside its arena: kernels' workspace, and pages of weights."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
@@ -93,6 +97,54 @@ def test_tiles_in_bfloat16(filters, channels, size, bits, tmp_path):
         assert "Winograd" in str([n["ran"] for n in model.explain(runs=1).plans[0].plan["nodes"]])
 
 
+def _bytes(path, filters, channels, window, stride, size):
+    """A convolution of bytes behind one that repeats four channels, since the first of a graph is a
+    library's; its weights, and what one step of its result is."""
+    rng = np.random.RandomState(filters)
+    w = rng.randint(-127, 128, (filters, channels, window, window)).astype("int8")
+    scales = rng.uniform(0.002, 0.01, filters).astype("float32")
+    step = np.float32(scales.mean() * 60 * window * np.sqrt(channels) / 20)
+    first = np.eye(4, dtype="int8")[np.arange(channels) % 4].reshape(channels, 4, 1, 1)
+    constants = {"one": np.float32(1), "seven": np.uint8(7), "zero": np.int8(0), "first": first, "w": w, "scales": scales, "zeros": np.zeros(filters, "int8"),
+                 "step": step, "middle": np.uint8(128)}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "one", "seven"], ["q"]),
+             helper.make_node("DequantizeLinear", ["q", "one", "seven"], ["d"]),
+             helper.make_node("DequantizeLinear", ["first", "one", "zero"], ["f"]), helper.make_node("Conv", ["d", "f"], ["a"]),
+             helper.make_node("QuantizeLinear", ["a", "one", "seven"], ["b"]),
+             helper.make_node("DequantizeLinear", ["b", "one", "seven"], ["c"]),
+             helper.make_node("DequantizeLinear", ["w", "scales", "zeros"], ["v"], axis=0),
+             helper.make_node("Conv", ["c", "v"], ["y"], strides=[stride] * 2, pads=[window // 2] * 4),
+             helper.make_node("QuantizeLinear", ["y", "step", "middle"], ["r"]),
+             helper.make_node("DequantizeLinear", ["r", "step", "middle"], ["out"])]
+    _save(path, nodes, constants, [1, 4, size, size], "out")
+    return w, scales, step
+
+
+@pytest.mark.parametrize("filters, channels, window, stride, size", [
+    (40, 520, 1, 1, 7), (131, 260, 1, 1, 9), (16, 1024, 1, 1, 4),    # products of pixels, with and without half a pair of panels
+    (33, 72, 3, 1, 13), (100, 96, 3, 1, 14), (256, 256, 3, 1, 8),    # tiles of both sizes
+    (50, 68, 3, 2, 14), (33, 40, 5, 1, 9)])
+def test_bytes(filters, channels, window, stride, size, tmp_path):
+    path = str(tmp_path / "m.onnx")
+    w, scales, step = _bytes(path, filters, channels, window, stride, size)
+    x = np.random.RandomState(1).randint(-7, 60, (1, 4, size, size)).astype("float32")
+    repeated = np.tile(x, (1, channels // 4, 1, 1))
+    sums = mx.nd.Convolution(mx.nd.array(repeated, dtype="float64"), mx.nd.array(w, dtype="float64"), num_filter=filters, kernel=(window,) * 2,
+                             stride=(stride,) * 2, pad=(window // 2,) * 2, no_bias=True).asnumpy()
+    want = np.clip(np.rint(sums * scales.reshape(1, -1, 1, 1) / step), -128, 127)
+    model = mx.onnx.load(path)
+    for _ in range(2):
+        far = np.abs(np.rint(_answer(model, x) / step) - want)
+        assert far.max() <= 1 and (far > 0).mean() < 1e-3   # ties
+
+
+@pytest.mark.skipif("ONEDNN_MAX_CPU_ISA" in os.environ, reason="the level is given")
+def test_bytes_without_their_instructions():
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "test_bytes"]
+    done = subprocess.run(command, env={**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
 def test_a_file_that_changes_between_parts_is_an_error(tmp_path):
     path = tmp_path / "m.onnx"
     w = np.ones((512, 2048), "float32")
@@ -125,6 +177,13 @@ def test_a_large_weight_is_in_memory_once(kind, tmp_path):
               {"w": np.full((2048, 1024, 3, 3), 0.5, "float32")}, [1, 1024, 10, 10], "y")
     peak, _ = figures(path, PEAK)
     assert 50 < peak < 110
+
+
+def test_a_large_weight_of_bytes_is_in_memory_once(tmp_path):
+    path = str(tmp_path / "m.onnx")   # 48 MiB
+    _bytes(path, 24576, 2048, 1, 1, 3)
+    peak, _ = figures(path, PEAK)
+    assert 45 < peak < 75
 
 
 @pytest.mark.parametrize("bits", (False, True))

@@ -297,7 +297,6 @@ def test_windows_of_one(channels, filters, image):
         case = draw(rng, channels)
         case["out_type"] = str(rng.choice(list(INTEGERS)))
         case["out"] = (case["out_type"], float(np.sqrt(channels) / rng.integers(20, 200)), zero_of(rng, case["out_type"]))
-        case["bias_last"] = False
         if "addend" in case:
             case["addend"] = (str(rng.choice(list(INTEGERS))), case["addend"][1], int(rng.integers(0, 100)))
         x, w = bytes_of(rng, case["data"], (1 + seed % 2, channels, *image)), bytes_of(rng, "int8", (filters, channels, 1, 1))
