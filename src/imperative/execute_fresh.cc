@@ -33,12 +33,12 @@ struct Inferred {
   bool by_switches = false;  // the record reads them; then they are `switches`
   InferSwitches switches;
   const Kernel* kernel = nullptr;
-  Context ctx;        // of the results, without inputs
-  size_t bytes = 0;   // of the results
+  Context ctx;         // of the results, without inputs
+  size_t bytes = 0;    // of the results
   bool alone = false;  // so little is read and written that no loop wants other threads
-  uint32_t read = 0;  // bit i: the values of input i are
-  bool into = false;  // the output, one, was given
-  uint32_t over = 0;  // bit i: then it may be input i
+  uint32_t read = 0;   // bit i: the values of input i are
+  bool into = false;   // the output, one, was given
+  uint32_t over = 0;   // bit i: then it may be input i
   /* The result, without a kernel: the input's so many bytes, at most kMostCopied, or, without
    * inputs and of at most kMostBytes, what the first call computed. 0 and null: not so. */
   size_t copied = 0;

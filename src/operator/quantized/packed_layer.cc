@@ -399,8 +399,8 @@ bool ColumnsBeatByteProducts(const PackedCall& call) {
   return Takes(call, l.deep) && TakesColumns(call, l);
 }
 
-/* Are sums scaled, given a bias, perhaps rounded before or behind that, and given an addend of bytes,
- * and rounded to 8 bits? `adds`: there is an addend. */
+/* Are sums scaled, given a bias, perhaps rounded before or behind that, and given an addend of
+ * bytes, and rounded to 8 bits? `adds`: there is an addend. */
 bool TakesPixels(const PackedCall& call, const PackedJob& l, bool adds) {
   const LayerCall& layer = call.layer;
   const auto is_byte = [](int dtype) { return dtype == kInt8 || dtype == kUint8; };

@@ -40,8 +40,8 @@ void WinogradProducts(KernelArgs& args, const PackedJob& job, const nn::Winograd
  *
  * ByteLanes: numbers of 16 bits of a vector, of which V has whole ones; ByteRows: rows of a
  * register tile. BytesToPoints: tiles [begin, end) of x - zero into V. FiltersToPoints: a panel
- * of U, of the first filters. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end), with which M begins; the
- * Wide ones are those without instructions that add to sums.
+ * of U, of the first filters. MultiplyPoints: M = V U for `tiles` tiles and panels [begin, end),
+ * with which M begins; the Wide ones are those without instructions that add to sums.
  * PointsToSums: sums[pixel of the tile * pitch + filter] of n filters, in whole vectors, of a
  * tile's products.
  */

@@ -37,8 +37,9 @@ bool HasPixelProducts(const PackedJob& job);
  * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. */
 void PixelProducts(KernelArgs& args, const PackedJob& job);
 
-/* Arrays have the filters as they are packed. `between`: values are first rounded to whole numbers in
- * these limits, which stand for `between_scale` each and come with the filter's `between_bias`. */
+/* Arrays have the filters as they are packed. `between`: values are first rounded to whole numbers
+ * in these limits, which stand for `between_scale` each and come with the filter's
+ * `between_bias`. */
 struct PixelFinish {
   const int32_t* start;  // of the sums
   const float *scales, *bias;

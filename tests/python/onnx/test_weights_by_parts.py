@@ -105,8 +105,8 @@ def _bytes(path, filters, channels, window, stride, size):
     scales = rng.uniform(0.002, 0.01, filters).astype("float32")
     step = np.float32(scales.mean() * 60 * window * np.sqrt(channels) / 20)
     first = np.eye(4, dtype="int8")[np.arange(channels) % 4].reshape(channels, 4, 1, 1)
-    constants = {"one": np.float32(1), "seven": np.uint8(7), "zero": np.int8(0), "first": first, "w": w, "scales": scales, "zeros": np.zeros(filters, "int8"),
-                 "step": step, "middle": np.uint8(128)}
+    constants = {"one": np.float32(1), "seven": np.uint8(7), "zero": np.int8(0), "first": first, "w": w, "scales": scales,
+                 "zeros": np.zeros(filters, "int8"), "step": step, "middle": np.uint8(128)}
     nodes = [helper.make_node("QuantizeLinear", ["x", "one", "seven"], ["q"]),
              helper.make_node("DequantizeLinear", ["q", "one", "seven"], ["d"]),
              helper.make_node("DequantizeLinear", ["first", "one", "zero"], ["f"]), helper.make_node("Conv", ["d", "f"], ["a"]),
@@ -129,8 +129,9 @@ def test_bytes(filters, channels, window, stride, size, tmp_path):
     w, scales, step = _bytes(path, filters, channels, window, stride, size)
     x = np.random.RandomState(1).randint(-7, 60, (1, 4, size, size)).astype("float32")
     repeated = np.tile(x, (1, channels // 4, 1, 1))
-    sums = mx.nd.Convolution(mx.nd.array(repeated, dtype="float64"), mx.nd.array(w, dtype="float64"), num_filter=filters, kernel=(window,) * 2,
-                             stride=(stride,) * 2, pad=(window // 2,) * 2, no_bias=True).asnumpy()
+    data, weight = (mx.nd.array(a, dtype="float64") for a in (repeated, w))
+    sums = mx.nd.Convolution(data, weight, num_filter=filters, kernel=(window,) * 2, stride=(stride,) * 2, pad=(window // 2,) * 2,
+                             no_bias=True).asnumpy()
     want = np.clip(np.rint(sums * scales.reshape(1, -1, 1, 1) / step), -128, 127)
     model = mx.onnx.load(path)
     for _ in range(2):
