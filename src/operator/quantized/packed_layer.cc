@@ -399,13 +399,15 @@ bool ColumnsBeatByteProducts(const PackedCall& call) {
   return Takes(call, l.deep) && TakesColumns(call, l);
 }
 
-/* Are sums scaled, given a bias, perhaps rounded before or behind that, and given an addend of
- * bytes, and rounded to 8 bits? `adds`: there is an addend. */
+/* Are sums scaled, given a bias, perhaps rounded before or behind that, given an addend of bytes,
+ * and rounded to 8 bits? Or scaled, given a bias and an addend, and floats? `adds`: there is an
+ * addend. */
 bool TakesPixels(const PackedCall& call, const PackedJob& l, bool adds) {
   const LayerCall& layer = call.layer;
   const auto is_byte = [](int dtype) { return dtype == kInt8 || dtype == kUint8; };
-  return !layer.dense && is_byte(layer.dst_type) && (!adds || is_byte(layer.addend_type)) && !layer.post && !call.zeros.filters &&
-         HasPixelProducts(l);
+  const bool bytes = is_byte(layer.dst_type) && (!adds || is_byte(layer.addend_type));
+  const bool floats = layer.dst_type == kFloat32 && !layer.between && (!adds || layer.addend_type == kFloat32);
+  return !layer.dense && (bytes || floats) && !layer.post && !call.zeros.filters && HasPixelProducts(l);
 }
 
 bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call) {

@@ -34,10 +34,12 @@ nn::WeightParts PixelWeightParts(const PackedJob& job);
 bool HasPixelProducts(const PackedJob& job);
 
 /* job.packed is of PixelWeightParts. Values are counted in steps of the result: the nearest
- * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. */
+ * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. Those of
+ * float32 are sum * scale + bias + addend, cut, each operation rounded. */
 void PixelProducts(KernelArgs& args, const PackedJob& job);
 
-/* Arrays have the filters as they are packed. `between`: values are first rounded to whole numbers
+/* Arrays have the filters as they are packed, but scales and bias of floats, which have them in
+ * their order, in whole panels. `between`: values are first rounded to whole numbers
  * in these limits, which stand for `between_scale` each and come with the filter's
  * `between_bias`. */
 struct PixelFinish {
@@ -50,9 +52,11 @@ struct PixelFinish {
   bool between = false;
   float between_low = 0, between_high = 0, between_scale = 1;
   const float* between_bias = nullptr;
+  bool floats = false;
+  float low = 0, high = 0;  // limits of those
 };
 
-/* Pixels, `row` bytes apart, and where their results lie, `pitch` apart. */
+/* Pixels, `row` bytes apart, and where their results lie, `pitch` bytes apart. */
 struct PixelRows {
   const uint8_t* a;
   int64_t row, count, quads;
@@ -64,10 +68,12 @@ struct PixelRows {
 }  // namespace quantized
 
 /* PixelsTimesPanels: filters [begin, end) of the rows, of which `begin` is a multiple of
- * kPanelPair; `filters`: all there are. FlipBytes: n of them, with exclusive or. */
+ * kPanelPair; `filters`: all there are. FlipBytes: n of them, with exclusive or. PixelStart:
+ * start[i] = -zero * sums[i]. */
 MXNET_CPU_DECLARE(void PixelsTimesPanels(const quantized::PixelRows& rows, const int8_t* packed, const quantized::PixelFinish& finish,
                                          int64_t begin, int64_t end, int64_t filters);
-                  void FlipBytes(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to);)
+                  void FlipBytes(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to);
+                  void PixelStart(const int32_t* sums, int64_t n, int zero, int32_t* start);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_QUANTIZED_PIXEL_PRODUCTS_H_

@@ -1,4 +1,7 @@
-// Products of pixels' bytes and panels of weights, and their results, in registers.
+// Products of pixels' bytes and panels of weights, and their results, in registers. Values of
+// float32 are the same on each level, so products and sums are not contracted.
+#pragma GCC optimize("fp-contract=off")  // for all that follows
+
 #include <algorithm>
 #if defined(__AVX512BW__)
 #include <immintrin.h>
@@ -21,9 +24,10 @@ namespace {
 
 constexpr int kTileRows = 12;
 
-/* What becomes of values before they are rounded. */
-enum class After { kNone, kRound, kAdd, kRoundAndAdd };
-constexpr bool Adds(After after) { return after == After::kAdd || after == After::kRoundAndAdd; }
+/* What becomes of values before they are rounded, or of those that stay floats. */
+enum class After { kNone, kRound, kAdd, kRoundAndAdd, kFloats, kAddFloats };
+constexpr bool Adds(After after) { return after == After::kAdd || after == After::kRoundAndAdd || after == After::kAddFloats; }
+constexpr bool Floats(After after) { return after == After::kFloats || after == After::kAddFloats; }
 
 /* Of one tile of registers, beside whose sums `ahead` bytes of `next` are fetched for each quad. */
 struct Operands {
@@ -49,6 +53,13 @@ MXNET_VNNI __m512 Value(const Operands& o, int64_t at, __m512i sum) {
   return _mm512_fmadd_ps(_mm512_roundscale_ps(cut, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_ps(o.f.between_scale),
                          _mm512_loadu_ps(o.f.between_bias + at));
 }
+/* 16 floats of filters in their order. What is no number stays none. */
+template <After AFTER>
+MXNET_VNNI void WriteFloats(const Operands& o, __mmask16 mask, int64_t at, __m512i sum, const char* addend, char* out) {
+  __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(o.f.scales + at)), _mm512_loadu_ps(o.f.bias + at));
+  if (Adds(AFTER)) v = _mm512_add_ps(v, _mm512_maskz_loadu_ps(mask, addend));
+  _mm512_mask_storeu_ps(out, mask, _mm512_min_ps(_mm512_set1_ps(o.f.high), _mm512_max_ps(_mm512_set1_ps(o.f.low), v)));
+}
 MXNET_VNNI __m512i Whole(const Operands& o, __m512 v) { return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(o.f.most), v)); }
 MXNET_VNNI __m512i Whole(const Operands& o, __m512 v, __m512i addend) {
   return Whole(o, _mm512_fmadd_ps(_mm512_cvtepi32_ps(addend), _mm512_set1_ps(o.f.addend_scale), v));
@@ -57,6 +68,7 @@ MXNET_VNNI __m512i Whole(const Operands& o, __m512 v, __m512i addend) {
 /* A row of one panel. */
 template <After AFTER>
 MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i sum, const char* addend, char* out) {
+  if (Floats(AFTER)) return WriteFloats<AFTER>(o, static_cast<__mmask16>(mask), o.filter, sum, addend, out);
   const __m512 value = Value<AFTER>(o, o.filter, sum);
   __m512i whole;
   if (Adds(AFTER)) {
@@ -72,6 +84,13 @@ MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i sum, const char
 /* Of two panels, of which eight neighbours lie in both. */
 template <After AFTER>
 MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i first, __m512i second, const char* addend, char* out) {
+  if (Floats(AFTER)) {
+    const __m512i begin = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+    WriteFloats<AFTER>(o, static_cast<__mmask16>(mask), o.filter, _mm512_permutex2var_epi32(first, begin, second), addend, out);
+    if (mask >> 16 == 0) return;
+    const __m512i rest = _mm512_permutex2var_epi32(first, _mm512_or_si512(begin, _mm512_set1_epi32(8)), second);
+    return WriteFloats<AFTER>(o, static_cast<__mmask16>(mask >> 16), o.filter + 16, rest, addend + 64, out + 64);
+  }
   const __m512 one = Value<AFTER>(o, o.filter, first), other = Value<AFTER>(o, o.filter + 16, second);
   __m512i low, high;
   if (Adds(AFTER)) {
@@ -153,7 +172,7 @@ void TileOf(int64_t rows, const Operands& o) {
 
 template <After AFTER>
 void Panels(const PixelRows& rows, const int8_t* packed, const PixelFinish& finish, int64_t begin, int64_t end, int64_t filters) {
-  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows;
+  const int64_t tiles = (rows.count + kTileRows - 1) / kTileRows, size = Floats(AFTER) ? 4 : 1;
   Operands o{nullptr, rows.row, rows.quads, nullptr, finish, 0, 0, nullptr, nullptr, rows.pitch, nullptr, 0};
   o.ahead = (4 * kPanelPair + tiles - 1) / tiles;  // the next pair comes evenly beside all tiles
   for (int64_t filter = begin; filter < end; filter += kPanelPair) {
@@ -163,8 +182,8 @@ void Panels(const PixelRows& rows, const int8_t* packed, const PixelFinish& fini
     for (int64_t t = 0; t < tiles; ++t, next += rows.quads * o.ahead) {
       const int64_t from = rows.count * t / tiles, to = rows.count * (t + 1) / tiles;
       o.a = rows.a + from * rows.row, o.next = next;
-      o.out = rows.out + from * rows.pitch + filter;
-      if (Adds(AFTER)) o.addend = rows.addend + from * rows.pitch + filter;
+      o.out = rows.out + from * rows.pitch + filter * size;
+      if (Adds(AFTER)) o.addend = rows.addend + from * rows.pitch + filter * size;
       if (quantized::PixelWidth(filters - filter) == kPanelPair)
         TileOf<kTileRows, 2, AFTER>(to - from, o);
       else
@@ -177,9 +196,10 @@ void Panels(const PixelRows& rows, const int8_t* packed, const PixelFinish& fini
 
 void PixelsTimesPanels(const PixelRows& rows, const int8_t* packed, const PixelFinish& finish, int64_t begin, int64_t end,
                        int64_t filters) {
-  const auto run = rows.addend ? (finish.between ? Panels<After::kRoundAndAdd> : Panels<After::kAdd>)
-                               : (finish.between ? Panels<After::kRound> : Panels<After::kNone>);
-  run(rows, packed, finish, begin, end, filters);
+  const auto floats = rows.addend ? Panels<After::kAddFloats> : Panels<After::kFloats>;
+  const auto add = finish.between ? Panels<After::kRoundAndAdd> : Panels<After::kAdd>;
+  const auto bytes = rows.addend ? add : finish.between ? Panels<After::kRound> : Panels<After::kNone>;
+  (finish.floats ? floats : bytes)(rows, packed, finish, begin, end, filters);
 }
 
 #else
@@ -188,6 +208,11 @@ void PixelsTimesPanels(const PixelRows& rows, const int8_t* packed, const PixelF
 void PixelsTimesPanels(const PixelRows&, const int8_t*, const PixelFinish&, int64_t, int64_t, int64_t) {}
 
 #endif
+
+void PixelStart(const int32_t* sums, int64_t n, int zero, int32_t* start) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) start[i] = -zero * sums[i];
+}
 
 void FlipBytes(const uint8_t* from, int64_t n, uint8_t flip, uint8_t* to) {
 #pragma GCC ivdep
