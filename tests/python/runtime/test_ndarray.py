@@ -558,3 +558,7 @@ def test_steps_that_run_ahead_hold_few_results(make):
     assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # a result of each step would be 40 arrays
 
 
+def test_minus_of_a_bool_array():
+    got = -nd.array([1, 0, 1], dtype="bool")     # as in 1.9.1
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got.asnumpy(), [-1, 0, -1])
