@@ -562,3 +562,11 @@ def test_minus_of_a_bool_array():
     got = -nd.array([1, 0, 1], dtype="bool")     # as in 1.9.1
     assert got.dtype == np.int64
     np.testing.assert_array_equal(got.asnumpy(), [-1, 0, -1])
+
+
+def test_rint_keeps_the_sign_of_zeros():
+    x = [-0.15, -0.49999997, -0.5, -0.0, 0.15, 0.49999997, 0.5, 1.5]
+    for dtype in ("float32", "float64"):
+        got = nd.rint(nd.array(np.tile(x, 9), dtype=dtype)).asnumpy()
+        np.testing.assert_array_equal(got, np.tile([-0.0, -0.0, -1, -0.0, 0, 0, 0, 1], 9))
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(np.tile(x, 9)))
