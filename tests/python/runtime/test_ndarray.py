@@ -570,3 +570,10 @@ def test_rint_keeps_the_sign_of_zeros():
         got = nd.rint(nd.array(np.tile(x, 9), dtype=dtype)).asnumpy()
         np.testing.assert_array_equal(got, np.tile([-0.0, -0.0, -1, -0.0, 0, 0, 0, 1], 9))
         np.testing.assert_array_equal(np.signbit(got), np.signbit(np.tile(x, 9)))
+
+
+def test_relu_of_minus_zero_is_zero():
+    x = nd.array([-0.0, -1, 1, np.nan] * 9)     # printed as in 1.9.1
+    for got in (nd.relu(x), nd.Activation(x, act_type="relu"), mx.npx.relu(x.as_np_ndarray())):
+        np.testing.assert_array_equal(got.asnumpy(), [0, 0, 1, np.nan] * 9)
+        assert not np.signbit(got.asnumpy()[::4]).any()
