@@ -218,7 +218,14 @@ PyObject* Unary(const char* name, PyObject* a) {
     return nullptr;
   }
 }
-PyObject* NbNegative(PyObject* a) { return Unary("negative", a); }
+/* 1.x multiplies by -1, which of bool arrays gives int64. */
+PyObject* NbNegative(PyObject* a) {
+  if (Get(a)->dtype() != kBool) return Unary("negative", a);
+  PyObject* minus_one = PyLong_FromLong(-1);
+  PyObject* product = minus_one ? Binary(kMul, a, minus_one, nullptr) : nullptr;
+  Py_XDECREF(minus_one);
+  return product;
+}
 PyObject* NbAbsolute(PyObject* a) { return Unary("abs", a); }
 PyObject* NumpyNegative(PyObject* a) { return Unary("_npi_negative", a); }
 PyObject* NumpyAbsolute(PyObject* a) { return Unary("_npi_absolute", a); }

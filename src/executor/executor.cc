@@ -85,7 +85,7 @@ class ExecutorImpl : public Executor {
     arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
     Compiled* primary = Get(has_grads_, has_grads_);
     const Plan& plan = *primary->plan();
-    for (int i = 0; i < plan.num_outputs; ++i) outputs_.push_back(NDArray::Make(plan.output_types[i], PlaceOfOutput(i), true));
+    outputs_ = MakeOutputs(plan);
   }
 
   void Forward(bool is_train) override {
@@ -95,7 +95,7 @@ class ExecutorImpl : public Executor {
     Compiled* c = Get(is_train, backward);
     auto call = std::make_shared<PlanCall>();
     call->graphs = true;
-    FillForward(call.get(), *c->plan());
+    FillForward(call.get(), *c->plan(), outputs_);
     call->on_caller = on_caller_ && !is_train;
     RunPhase(c, call, false);
     last_ = c;
@@ -115,7 +115,7 @@ class ExecutorImpl : public Executor {
       WriteFixedGammas(is_train);
       last_call_ = std::make_shared<PlanCall>();
       last_call_->graphs = true;
-      FillForward(last_call_.get(), *c->plan());
+      FillForward(last_call_.get(), *c->plan(), outputs_);
     }
     c->RunStep(last_call_, step);
     last_ = c;
@@ -131,14 +131,17 @@ class ExecutorImpl : public Executor {
       return BackwardDynamic(head_grads);
     }
     if (!last_) Forward(is_train);
+    std::vector<NDArray> outputs = outputs_;
     if (spent_ || arena_->holds != last_call_.get()) {
       // What the backward pass needs was not kept (forward for inference), has been used up, or an
       // executor that shares the arena ran: repeat the forward pass, with the same random numbers
-      // and without touching the auxiliary states again.
+      // and without touching the auxiliary states again. What the program sees as outputs stays:
+      // arguments may have changed since.
       Compiled* c = Get(last_->plan()->is_train, true);
       auto call = std::make_shared<PlanCall>();
       call->graphs = true;
-      FillForward(call.get(), *c->plan());
+      outputs = MakeOutputs(*c->plan());
+      FillForward(call.get(), *c->plan(), outputs);
       for (size_t i = 0; i < inputs_.size(); ++i)
         if (input_arg_[i] < 0 && c->plan()->is_train) call->arrays[i] = inputs_[i].Copy(inputs_[i].ctx());
       call->repeats = last_call_;
@@ -149,7 +152,7 @@ class ExecutorImpl : public Executor {
     const Plan& plan = *last_->plan();
     auto call = std::make_shared<PlanCall>();
     call->graphs = true;
-    FillForward(call.get(), plan);
+    FillForward(call.get(), plan, outputs);
     for (int i = 0; i < plan.num_outputs; ++i) {
       const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();
       MXNET_CHECK(given || !plan.head_used[i])
@@ -361,10 +364,16 @@ class ExecutorImpl : public Executor {
     }
   }
 
-  void FillForward(PlanCall* call, const Plan& plan) const {
+  std::vector<NDArray> MakeOutputs(const Plan& plan) const {
+    std::vector<NDArray> made;
+    for (int i = 0; i < plan.num_outputs; ++i) made.push_back(NDArray::Make(plan.output_types[i], PlaceOfOutput(i), true));
+    return made;
+  }
+
+  void FillForward(PlanCall* call, const Plan& plan, const std::vector<NDArray>& outputs) const {
     call->arrays.resize(plan.num_slots());
     std::copy(inputs_.begin(), inputs_.end(), call->arrays.begin());
-    std::copy(outputs_.begin(), outputs_.end(), call->arrays.begin() + plan.num_inputs);
+    std::copy(outputs.begin(), outputs.end(), call->arrays.begin() + plan.num_inputs);
   }
 
   void RunPhase(Compiled* c, const std::shared_ptr<PlanCall>& call, bool backward) {

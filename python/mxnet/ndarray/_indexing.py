@@ -337,7 +337,7 @@ def setitem(a, key, value):
         key = slice(None)   # 1.x: `x[True] = v` and `x[False] = v` write all of it, although `x[True]` reads row 1
     keys = _normalise(a, key)
     if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
-        value = nan if value is None and "float" in _name(a.dtype) else _number(value)      # NumPy takes None for NaN
+        value = _number(value, _name(a.dtype))
     # Writing through a view would escape the tape: while autograd records, the array itself is the
     # output of a recorded operator.
     recording = _recording()
@@ -406,7 +406,10 @@ def unrecorded(function, *arguments):
         set_mode(before, None)
 
 
-def _number(value):
+def _number(value, dtype):
+    """A value for an array of that dtype as a float. NumPy takes None for NaN, and for False."""
+    if value is None and ("float" in dtype or dtype == "bool"):
+        return nan if dtype != "bool" else 0.0
     try:
         return float(value)
     except (TypeError, ValueError):

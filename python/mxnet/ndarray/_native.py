@@ -92,7 +92,8 @@ def from_values(source, ctx, dtype, numpy=False, converts=False):
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
         if hasattr(source, "toarray"):      # a sparse matrix, and mx.nd.array takes SciPy's
             raise TypeError(f"[array] got a {type(source).__name__}, where a dense array is made; accepted: what its toarray() gives")
-        kind = error_class(TypeError, ValueError) if isinstance(source, np.ndarray) else TypeError
+        # TypeError as in 1.x; of lists of unequal lengths ValueError as well, as in NumPy
+        kind = error_class(TypeError, ValueError) if values is None or isinstance(source, np.ndarray) else TypeError
         raise kind(f"[array] got a {type(source).__name__} that is no rectangular collection of {'real ' if numpy else ''}numbers; "
                    "accepted: numbers, nested lists of equal lengths, arrays")
     if values.dtype.kind == "f" and _dtypes.TYPES[number] is np.uint64 and isinstance(source, (list, tuple)):

@@ -526,6 +526,9 @@ def copyto(dst, src, casting="same_kind", where=True):
         raise TypeError(
             f"[copyto] {src.dtype} into {dst.dtype}; accepted by {casting!r}: what it casts"
         )
+    spare = max(src.ndim - dst.ndim, 0)
+    if set(src.shape[:spare]) == {1}:       # leading dimensions of one are left out, as in NumPy
+        src = call("_npi_reshape", (src,), newshape=src.shape[spare:])
     values = call("_npi_broadcast_to", (src.astype(dst.dtype),), shape=tuple(dst.shape))
     if where is not True:
         mask = call("_npi_broadcast_to", (operand(where, like=dst),), shape=tuple(dst.shape))

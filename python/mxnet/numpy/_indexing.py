@@ -336,8 +336,8 @@ def setitem(a, key, value):
 
 def _value(a, value):
     """What is to be assigned: a float, or an mx.np array of the dtype of `a` on its device."""
-    if value is None and a.dtype.kind == "f":
-        return float("nan")
+    if value is None and a.dtype.kind in "fb":      # as NumPy
+        return float("nan") if a.dtype.kind == "f" else 0.0
     if isinstance(value, NDArrayBase):
         if value.as_np_ndarray() is not value:
             raise TypeError("[indexing] got an array of mx.nd to assign to one of mx.np; accepted: value.as_np_ndarray()")

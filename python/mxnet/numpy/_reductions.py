@@ -165,8 +165,9 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, ce
     if centre is None and _no_mask(where) and float(freedom).is_integer():
         return _reduce(record, a, out, dtype or quotient_of(a), axis=axes_of(axis), dtype=dtype, ddof=int(freedom), keepdims=keepdims)
     where = True if _no_mask(where) else where
-    a = a if dtype is None else call("_npi_cast", (a,), dtype=dtype)
-    centre = mean(a, axis, dtype or quotient_of(a), None, True, where) if centre is None else operand(centre, a)
+    whole = dtype is not None and "float" not in dtype      # the exact variance, cut off, as the record has it
+    a = a if dtype is None or whole else call("_npi_cast", (a,), dtype=dtype)
+    centre = mean(a, axis, dtype if dtype and not whole else quotient_of(a), None, True, where) if centre is None else operand(centre, a)
     apart = call("_npi_square", (call("_npi_subtract", (a, centre)),))
     count = _count(a, axis, keepdims, operand(where, a, "bool") if where is not True else operand(onp.True_, a))
     rest = call("_npi_cast", (call("_npi_subtract_scalar", (count,), scalar=float(freedom), is_int=False),), dtype=quotient_of(apart))
@@ -174,7 +175,8 @@ def _variance(record, a, axis, dtype, out, ddof, keepdims, correction, where, ce
     rest = call("_npi_where_rscalar", (positive, rest), scalar=undefined)
     total = sum(apart, axis, None, None, keepdims, None, where)
     result = call("_npi_true_divide", (total, rest))
-    return deliver(_root(result) if record == "_npi_std" else result, out)
+    result = _root(result) if record == "_npi_std" else result
+    return deliver(call("_npi_cast", (result,), dtype=dtype) if whole else result, out)
 
 
 def _root(variance):
@@ -451,6 +453,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     1.5
     """
     a, number = _without_nan(a, 0)
+    _check_float("nanmean", a, dtype)
     return mean(a, axis, dtype, out, keepdims, _and(number, where))
 
 

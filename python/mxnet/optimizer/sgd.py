@@ -481,6 +481,9 @@ class LBSGD(_MomentumState):
         self.lbmult = self.admult = 1   # of MXNet 1.x; nothing depends on them
 
     def create_state(self, index, weight):   # of the weight's storage, so that steps are lazy
+        if self.multi_precision and is_low_precision(weight):   # called without create_state_multi_precision
+            master = weight.astype(numpy.float32)
+            return self.create_state(index, master), master
         return zeros_like(weight, stype=weight.stype) if self.momentum else None
 
     # The float32 copy goes first here, as in the base class, and the step is made on it.
@@ -538,11 +541,13 @@ class LBSGD(_MomentumState):
         else:
             factor = self._get_lbmult(cumulated["num_cums"])
         self._reset_cum_gradient(index)
-        options = dict(self._gradient_options(), lr=lr * factor, wd=wd)
-        if state is None:
-            nd.sgd_update(weight, mean, out=weight, **options)
+        options = dict(self._gradient_options(), lr=lr * factor, wd=wd, out=weight)
+        momentum, *master = state if isinstance(state, tuple) else (state,)
+        if momentum is None:
+            (nd.mp_sgd_update if master else nd.sgd_update)(weight, mean, *master, **options)
         else:
-            nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, **options)
+            step = nd.mp_sgd_mom_update if master else nd.sgd_mom_update
+            step(weight, mean, momentum, *master, momentum=self.momentum, **options)
 
 
 @register

@@ -1,6 +1,7 @@
 // _image_resize, _cvimresize, and crops at places that are drawn, which resize what they cut.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "operator/image/image_common.h"
 #include "operator/image/resample.h"
@@ -158,9 +159,21 @@ bool ResampledType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   return known;
 }
 
+// A box of the result's size is copied, whatever its dtype.
+void CopyBox(KernelArgs& a, const Box& box) {
+  const Images s = ImagesOf(a.in[0].shape), t = ImagesOf(a.out[0].shape);
+  const int64_t pixel = s.channels * static_cast<int64_t>(DTypeSize(a.in[0].dtype)), row = t.width * pixel;
+  const char* from = a.in[0].data<char>() + (box.y * s.width + box.x) * pixel;
+  char* to = a.out[0].data<char>();
+  for (int64_t i = 0; i < s.count; ++i, from += s.pixels() * pixel)
+    for (int64_t y = 0; y < t.height; ++y, to += row) std::memcpy(to, from + y * s.width * pixel, static_cast<size_t>(row));
+}
+
 void ResizeBox(KernelArgs& a, const Box& box, int interp) {
   const TBlob &from = a.in[0], &to = a.out[0];
   const Images s = ImagesOf(from.shape), t = ImagesOf(to.shape);
+  if (box.height == t.height && box.width == t.width) return CopyBox(a, box);
+  NeedResampling(*a.attrs, from.dtype, interp);
   const int64_t bytes = static_cast<int64_t>(DTypeSize(from.dtype)), row = s.width * s.channels;
   for (int64_t i = 0; i < s.count; ++i)
     Resample(from.dtype, static_cast<Interpolation>(interp), from.data<char>() + (i * s.size() + box.y * row + box.x * s.channels) * bytes,
@@ -180,6 +193,7 @@ void ResizeBoxOnDevice(KernelArgs& a, const DeviceBox& how, int interp) {
   constexpr const char* kKernels = "operator/image/gpu_resample.cuh";
   const TBlob &from = a.in[0], &to = a.out[0];
   const Images s = ImagesOf(from.shape), t = ImagesOf(to.shape);
+  NeedResampling(*a.attrs, from.dtype, interp);
   void* box = a.workspace(sizeof(Box));
   rtc::Arguments choose;
   choose.Add(box).Add(how.kind).Add(how.given.y).Add(how.given.x).Add(how.given.height).Add(how.given.width).Add(s.height).Add(s.width);
@@ -270,7 +284,8 @@ void RandomCrop(KernelArgs& a) {
     DeviceBox how;
     how.kind = 1, how.given = {0, 0, height, width}, how.xrange = p.xrange, how.yrange = p.yrange;
     how.draws = DrawsOnDevice(a.run, a.random, 1);
-    if (nn::Wanted(a, 0) && a.out[0].Size() > 0) ResizeBoxOnDevice(a, how, p.interp);
+    const bool copies = height == p.height && width == p.width;  // each pixel is the nearest one
+    if (nn::Wanted(a, 0) && a.out[0].Size() > 0) ResizeBoxOnDevice(a, how, copies ? kNearest : p.interp);
     return;
   }
   const Philox draw(a.random->seed(), a.random->Take(1));
@@ -339,25 +354,27 @@ Op& ResizeRecord(const char* name, const char* text, void (*kernel)(KernelArgs&)
       .set_infer_type(ResampledType<CvResizeParam>)
       .set_inputs({"src"})
       .set_infer_shape(CvResizeShape);
-  ResizeRecord("_image_random_crop",
-               "A box of `width` and `height` at a place that is drawn, from (height, width, channels) or (images, height, width, "
-               "channels).\n\n"
-               "Of images that are smaller, the largest box of that ratio is resized. Images of a batch share the place.",
-               RandomCrop)
+  ResizeRecord(
+      "_image_random_crop",
+      "A box of `width` and `height` at a place that is drawn, from (height, width, channels) or (images, height, width, "
+      "channels).\n\n"
+      "Of images that are smaller, the largest box of that ratio is resized, if _image_resize takes their dtype. Images of a batch "
+      "share the place.",
+      RandomCrop)
       .alias("_npx__image_random_crop")
       .set_param<RandomCropParam>()
-      .set_infer_type(ResampledType<RandomCropParam>)
+      .set_dtypes(dtypes::kClassicNumbers)
       .set_inputs({"data"})
       .set_uses_random()
       .set_infer_shape(RandomCropShape<RandomCropParam>);
   ResizeRecord("_image_random_resized_crop",
                "A box whose area, ratio and place are drawn, resized to `width` and `height` (Szegedy et al., CVPR 2015).\n\n"
                "(height, width, channels) or (images, height, width, channels), whose images share the box. The logarithm of the ratio is "
-               "uniform.",
+               "uniform. Of a dtype that _image_resize does not take, the box must have the size of the result.",
                RandomResizedCrop)
       .alias("_npx__image_random_resized_crop")
       .set_param<RandomResizedCropParam>()
-      .set_infer_type(ResampledType<RandomResizedCropParam>)
+      .set_dtypes(dtypes::kClassicNumbers)
       .set_inputs({"data"})
       .set_uses_random()
       .set_infer_shape(RandomResizedCropShape);

@@ -154,6 +154,15 @@ void Count(const T* data, int64_t n, const T* edges, int64_t bins, const Bounds&
     for (int64_t k = 0; k < bins; ++k) counts[k] += parts[static_cast<size_t>(t * (bins + 1) + k)];
 }
 
+template <typename T>
+void NeedRising(const T* edges, int64_t bins) {
+  for (int64_t i = 0; i < bins; ++i) {
+    const double low = static_cast<double>(edges[i]), high = static_cast<double>(edges[i + 1]);
+    MXNET_CHECK_KIND(!(low > high), Value) << "[_histogram] edge " << i << " of bins is " << low << " and the next one " << high
+                                           << "; accepted: edges that do not fall";
+  }
+}
+
 // The same on a GPU: whole numbers are added atomically, so their order does not matter.
 void CountOnDevice(KernelArgs& a, int64_t bins, const Bounds& bounds) {
   ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
@@ -183,7 +192,10 @@ void Histogram(KernelArgs& a) {
   VisitDType(a.in[0].dtype, "_histogram", [&](auto tag) {
     using T = decltype(tag);
     const T* edges = a.out[1].data<T>();
-    if (!bounds.even) bounds.low = static_cast<double>(edges[0]), bounds.high = static_cast<double>(edges[bins]);
+    if (!bounds.even) {
+      bounds.low = static_cast<double>(edges[0]), bounds.high = static_cast<double>(edges[bins]);
+      NeedRising(edges, bins);
+    }
     Count(a.in[0].data<T>(), n, edges, bins, bounds, a.out[0].data<int64_t>());
   });
 }

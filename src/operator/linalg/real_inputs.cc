@@ -9,8 +9,8 @@ int RealOf(const Attrs& attrs, const std::vector<int>& in) {
   int real = kFloat32;
   for (int type : in) {
     if (type == kDTypeUnknown) return kDTypeUnknown;
-    MXNET_CHECK_KIND(!IsHalf(type), NotImplementedForDType)
-        << "[" << attrs.op->name << "] does not take " << DTypeName(type) << "; accepted: float32, float64, integers, bool";
+    MXNET_CHECK_KIND(!IsHalf(type), Type) << "[" << attrs.op->name << "] does not take " << DTypeName(type)
+                                          << "; accepted: float32, float64, integers, bool";
     if (type != kFloat32) real = kFloat64;
   }
   return real;

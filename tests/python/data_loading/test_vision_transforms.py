@@ -100,3 +100,18 @@ def test_transforms_in_a_loader():
     chain = transforms.Compose([transforms.Resize(8), transforms.RandomFlipLeftRight(), transforms.ToTensor()])
     batches = list(gluon.data.DataLoader(data.transform_first(chain), batch_size=3))
     assert [x.shape for x, _ in batches] == [(3, 3, 8, 8)] * 2
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float16"])
+def test_crops_that_resize_nothing_take_every_dtype(dtype):
+    for shape in ((9, 13, 3), (2, 9, 13, 3)):
+        image = nd.array(np.arange(np.prod(shape)).reshape(shape) % 100, dtype=dtype)
+        for transform in (transforms.CenterCrop((5, 4)), transforms.RandomCrop((13, 9)),
+                          transforms.RandomResizedCrop((13, 9), scale=(1, 1), ratio=(13 / 9, 13 / 9))):
+            want = transform(image)
+            transform.hybridize()
+            got = transform(image)
+            assert got.dtype == want.dtype == image.dtype
+            np.testing.assert_array_equal(got.asnumpy(), want.asnumpy())
+        with pytest.raises(TypeError, match=f"data is {dtype}; interp=1 accepts uint8, float32, float64"):
+            nd.image.random_crop(image, width=20, height=20).wait_to_read()

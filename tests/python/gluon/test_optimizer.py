@@ -534,3 +534,15 @@ def test_classes_of_2_0_define_steps_of_lists(base, fused):
             update(0, mx.nd.ones(2, dtype=dtype), weight)
         assert weight.asnumpy().tolist() == [-2.5, -2.5] and optimizer.num_update == 2
         assert optimizer.calls == ['fused' if fused else 'step'] * 2
+
+
+def test_lbsgd_with_a_state_of_its_own():
+    """create_state gives the float32 copy of a float16 weight as well, as in 1.9.1."""
+    for momentum, want in ((0.9, 0.97216796875), (0.0, 0.98486328125)):
+        optimizer = mx.optimizer.LBSGD(momentum=momentum, multi_precision=True)
+        weight, grad = mx.nd.ones(2, dtype="float16"), mx.nd.full(2, 0.5, dtype="float16")
+        state = optimizer.create_state(0, weight)
+        assert [None if s is None else s.dtype for s in state] == [np.float32 if momentum else None, np.float32]
+        for _ in range(3):
+            optimizer.update(0, weight, grad, state)
+        np.testing.assert_array_equal(weight.asnumpy(), [want, want])

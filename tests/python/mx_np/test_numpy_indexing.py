@@ -338,3 +338,26 @@ def test_falling_slices_that_begin_before_the_array(key):
     loss.backward()
     assert y.shape == values[key].shape and 0 in y.shape
     assert z.tolist() == (values * 2).tolist() and x.grad.tolist() == [[2] * 3] * 2
+
+
+def test_copyto_leaves_out_leading_dimensions_of_one():
+    for to, shape in (((3,), (1, 3)), ((2, 3), (1, 1, 2, 3)), ((2, 3), (1, 1, 1, 3)), ((), (1,)), ((2, 3), (1,))):
+        source = onp.arange(onp.prod(shape)).reshape(shape) + 1.0
+        want = onp.zeros(to)
+        onp.copyto(want, source)
+        for values in (source, mx.np.array(source), source.tolist()):
+            got = mx.np.zeros(to)
+            mx.np.copyto(got, values)
+            onp.testing.assert_array_equal(got.asnumpy(), want)
+    with pytest.raises(ValueError, match="does not broadcast"):
+        mx.np.copyto(mx.np.zeros(3), mx.np.ones((2, 3)))
+
+
+def test_none_is_false_and_nan():
+    for dtype, want in (("bool", [False, True]), ("float32", [onp.nan, 1])):
+        for array in (mx.np.ones(2, dtype=dtype), mx.nd.ones(2, dtype=dtype)):
+            array[0] = None
+            onp.testing.assert_array_equal(array.asnumpy(), want)
+    for array in (mx.np.ones(2, dtype="int32"), mx.nd.ones(2, dtype="int32")):
+        with pytest.raises(TypeError, match="NoneType; accepted: numbers"):
+            array[0] = None

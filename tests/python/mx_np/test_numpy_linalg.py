@@ -496,3 +496,10 @@ def test_errors_of_matrices_have_a_class():
                  lambda: mx.np.linalg.solve(mx.np.zeros((2, 2)), mx.np.ones(2)), lambda: mx.np.linalg.inv(mx.np.ones((2, 3)))):
         with pytest.raises(mx.np.linalg.LinAlgError):
             call().asnumpy()
+
+
+@pytest.mark.parametrize("name", ["inv", "svd", "svdvals", "qr", "eigh", "eigvalsh", "eig", "eigvals", "cholesky", "det", "slogdet", "pinv",
+                                  "matrix_rank", "cond"])
+def test_halves_are_of_the_wrong_type(name):
+    with pytest.raises(TypeError, match="float16.*accepted: float32, float64"):
+        getattr(np.linalg, name)(np.eye(2, dtype="float16"))

@@ -302,3 +302,23 @@ def test_histograms_of_many_numbers(dtype):
 def test_quantiles_of_nothing_refuse_axes_out_of_range(name, arguments, axis):
     with pytest.raises(mx.MXNetError, match=r"axis -?\d of an array of 2 dimensions; accepted: -2 to 1"):
         getattr(mx.np, name)(mx.np.zeros((0, 2)), *arguments, axis=axis)
+
+
+def test_variances_in_integers_are_cut_off():
+    x = np.array([[1, 2], [5, 9]], dtype="int32")
+    for name, want in (("var", 9), ("std", 3), ("nanvar", 9), ("nanstd", 3)):
+        for dtype in ("int32", "int8", "uint8", "bool"):
+            got = getattr(np, name)(x, dtype=dtype)
+            assert got.dtype == onp.dtype(dtype) and got.item() == onp.array(want, dtype).item()
+    some = np.array([[True, True], [True, False]])
+    assert np.var(x, dtype="int32", where=some).asnumpy() == 2      # 26 / 9
+    with pytest.raises(TypeError, match="accepted: a dtype of floats"):
+        np.nanmean(np.ones(2), dtype="int32")
+
+
+def test_edges_that_fall_are_refused():
+    for edges in ([3, 2, 1], [1, 3, 2]):
+        for bins in (edges, onp.array(edges), np.array(edges)):
+            with pytest.raises(ValueError, match="accepted: edges that do not fall"):
+                np.histogram(np.array([1, 2, 2]), bins)[0].asnumpy()
+    onp.testing.assert_array_equal(np.histogram(np.array([1, 2, 2]), np.array([1, 2, 2, 3]))[0].asnumpy(), [1, 0, 2])

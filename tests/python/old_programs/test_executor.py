@@ -223,3 +223,27 @@ def test_batch_norm_updates_its_statistics_once():
     for _ in range(2):
         exe.backward(mx.nd.ones((4, 2)))
     np.testing.assert_allclose(exe.aux_dict["bn_moving_mean"].asnumpy(), x.mean(0) / 2, rtol=1e-5)
+
+
+def test_outputs_are_those_of_the_last_forward_pass():
+    x, grad = mx.nd.array([1, 2]), mx.nd.zeros(2)
+    exe = mx.sym.exp(mx.sym.var("x")).bind(mx.cpu(), {"x": x}, {"x": grad})
+    for is_train in (True, False):
+        x[:] = mx.nd.array([1, 2])
+        shown = exe.forward(is_train=is_train)[0]
+        x[:] = 5
+        for _ in range(2):      # the second one repeats the forward pass
+            exe.backward(mx.nd.ones(2))
+            np.testing.assert_allclose(shown.asnumpy(), np.exp([1, 2]), rtol=1e-6)
+            np.testing.assert_array_equal(exe.outputs[0].asnumpy(), shown.asnumpy())
+        np.testing.assert_allclose(grad.asnumpy(), np.exp([5, 5]), rtol=1e-6)
+
+
+def test_lists_of_gradients_with_gaps():
+    x, w, grad = mx.nd.array([1, 2]), mx.nd.array([3, 4]), mx.nd.zeros(2)
+    for req in ("write", ["null", "write"], {"w": "write"}):
+        exe = (mx.sym.var("x") * mx.sym.var("w")).bind(mx.cpu(), [x, w], [None, grad], grad_req=req)
+        exe.forward(is_train=True)
+        exe.backward(mx.nd.ones(2))
+        assert exe.grad_arrays[0] is None and exe.grad_dict["x"] is None
+        np.testing.assert_array_equal(exe.grad_dict["w"].asnumpy(), [1, 2])

@@ -111,7 +111,6 @@ CASES.append(dict(op=["_image_adjust_lighting", "_npx__image_adjust_lighting"], 
 for _op, _attrs in [("random_color_jitter", dict(brightness=0, contrast=0, saturation=0, hue=0)), ("random_lighting", dict(alpha_std=0))]:
     CASES.append(dict(op=[f"_image_{_op}", f"_npx__image_{_op}"], inputs=[pixels(IMAGE)], attrs=_attrs, ref=lambda x, **attrs: x,
                       bad=BAD_IMAGES, **COLOUR))
-RESIZED = dict(dtypes=["uint8", "float32", "float64"], empty=False)
 MOVED = dict(dtypes=["uint8", "int8", "int32", "int64", "float32", "float64"], empty=False)   # the nearest pixel
 NO_PIXELS = [dict(inputs=[(0, 5, 3)]), dict(inputs=[(4, 0, 3)])]
 for _shape in (IMAGE, BATCH, (4, 5, 2)):
@@ -129,12 +128,12 @@ CASES.append(dict(op=["_image_random_crop", "_npx__image_random_crop"], inputs=[
                   attrs=dict(xrange=(0.5, 0.5), yrange=(1, 1), width=4, height=2), ref=lambda x, **attrs: x[4:, 2:6],
                   bad=NO_PIXELS + [dict(attrs=dict(width=2, height=2, **{k: v})) for k, v in
                                    [("xrange", (-1, 1)), ("yrange", (0, 2)), ("xrange", (1, 0)), ("xrange", (1,))]]
-                  + [dict(attrs=dict(width=0, height=2))], **RESIZED))
+                  + [dict(attrs=dict(width=0, height=2))], dtypes=NUMBERS, empty=False))
 CASES.append(dict(op=["_image_random_resized_crop", "_npx__image_random_resized_crop"], inputs=[pixels((6, 6, 3))],
                   attrs=dict(width=6, height=6, area=(1, 1), ratio=(1, 1)), ref=lambda x, **attrs: x,
                   bad=NO_PIXELS + [dict(attrs=dict(width=2, height=2, **{k: v})) for k, v in
                                    [("area", (-1, 1)), ("area", (0, 2)), ("ratio", (0, 1)), ("ratio", (2, 1)), ("max_trial", -1)]],
-                  **RESIZED))
+                  dtypes=NUMBERS, empty=False))
 for _type in range(5):
     for _sides in ((1, 2, 3, 1), (9, 0, 0, 12)):
         CASES.append(dict(op="_cvcopyMakeBorder", inputs=[pixels(IMAGE)],

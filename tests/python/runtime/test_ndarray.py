@@ -558,3 +558,22 @@ def test_steps_that_run_ahead_hold_few_results(make):
     assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # a result of each step would be 40 arrays
 
 
+def test_minus_of_a_bool_array():
+    got = -nd.array([1, 0, 1], dtype="bool")     # as in 1.9.1
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got.asnumpy(), [-1, 0, -1])
+
+
+def test_rint_keeps_the_sign_of_zeros():
+    x = [-0.15, -0.49999997, -0.5, -0.0, 0.15, 0.49999997, 0.5, 1.5]
+    for dtype in ("float32", "float64"):
+        got = nd.rint(nd.array(np.tile(x, 9), dtype=dtype)).asnumpy()
+        np.testing.assert_array_equal(got, np.tile([-0.0, -0.0, -1, -0.0, 0, 0, 0, 1], 9))
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(np.tile(x, 9)))
+
+
+def test_relu_of_minus_zero_is_zero():
+    x = nd.array([-0.0, -1, 1, np.nan] * 9)     # printed as in 1.9.1
+    for got in (nd.relu(x), nd.Activation(x, act_type="relu"), mx.npx.relu(x.as_np_ndarray())):
+        np.testing.assert_array_equal(got.asnumpy(), [0, 0, 1, np.nan] * 9)
+        assert not np.signbit(got.asnumpy()[::4]).any()

@@ -78,7 +78,7 @@ void Forward(int type, const void* x, void* y, int64_t n, T slope) {
     if (type == nn::kActGelu) return Gelu(static_cast<const float*>(x), static_cast<float*>(y), n);
 #endif
   switch (type) {
-    case nn::kActRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v < T(0) ? T(0) : v; });
+    case nn::kActRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v <= T(0) ? T(0) : v; });
     case nn::kActSigmoid: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return sigmoid(v); });
     case nn::kActTanh: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return tanh(v); });
     case nn::kActSoftRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return softrelu(v); });

@@ -23,11 +23,11 @@ template <typename T>
 MXNET_FN T trunc(T x) {
   return std::trunc(x);
 }
-// the reference's rint: halves go down
+// the reference's rint: halves go down, and zeros keep the sign
 template <typename T>
 MXNET_FN T rint(T x) {
-  const T f = std::floor(x);
-  return x - f <= T(0.5) ? f : f + T(1);
+  const T f = std::floor(x), c = std::ceil(x);
+  return x - f <= c - x ? f : c;
 }
 // half away from zero
 template <typename T>

@@ -52,7 +52,7 @@
   ROW(round, I, round(x), Z, T(0), "data: round _sparse_round")                                                             \
   ROW(round_ste, I, round(x), P, T(1), "data: _contrib_round_ste _npx_round_ste _sparse__contrib_round_ste")                \
   ROW(sign_ste, I, sign(x), P, T(1), "data: _contrib_sign_ste _npx_sign_ste _sparse__contrib_sign_ste")                     \
-  ROW(relu, I, x < T(0) ? T(0) : x, Y, y > T(0) ? T(1) : y * T(0), "data: relu _sparse_relu; data: _npx_relu")              \
+  ROW(relu, I, x <= T(0) ? T(0) : x, Y, y > T(0) ? T(1) : y * T(0), "data: relu _sparse_relu; data: _npx_relu")              \
   ROW(softsign, F, x / (T(1) + abs(x)), X, T(1) / ((T(1) + abs(x)) * (T(1) + abs(x))), "data: softsign _npx_softsign")      \
   ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321), "data: degrees _sparse_degrees; float: _npi_degrees")    \
   ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295), "data: radians _sparse_radians; float: _npi_radians") \
