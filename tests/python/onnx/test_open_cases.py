@@ -85,3 +85,10 @@ def test_dynamic_quantization_of_zeros():
                dict(y=T.UINT8, scale=T.FLOAT, zero=T.UINT8))
     np.testing.assert_array_equal(got[0], np.zeros((2, 3), "uint8"))
     assert got[1] == np.float32(1 / 255) and got[2] == 0
+
+
+def test_dynamic_quantization_of_no_examples():
+    nodes = [h.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+             h.make_node("MatMulInteger", ["q", "w", "zero"], ["m"]), h.make_node("Cast", ["m"], ["y"], to=T.FLOAT)]
+    got = _run(nodes, {"x": np.zeros((0, 4), "float32")}, dict(y=T.FLOAT, scale=T.FLOAT), 17, {"w": np.ones((4, 5), "int8")})
+    assert got[0].shape == (0, 5) and got[1] == np.float32(1 / 255)
