@@ -92,3 +92,14 @@ def test_dynamic_quantization_of_no_examples():
              h.make_node("MatMulInteger", ["q", "w", "zero"], ["m"]), h.make_node("Cast", ["m"], ["y"], to=T.FLOAT)]
     got = _run(nodes, {"x": np.zeros((0, 4), "float32")}, dict(y=T.FLOAT, scale=T.FLOAT), 17, {"w": np.ones((4, 5), "int8")})
     assert got[0].shape == (0, 5) and got[1] == np.float32(1 / 255)
+
+
+@pytest.mark.parametrize("shape, wanted, zero_is_size, result",
+                         [((0, 4, 4), [0, -1], 1, (0, 16)), ((0, 7, 32), [0, 7, -1, 8], 1, (0, 7, 4, 8)),
+                          ((0, 7, 32), [0, -1, 8], 0, (0, 28, 8)),
+                          ((2, 0, 6), [2, 0, -1, 3], 1, (2, 0, 2, 3)), ((0, 5), [0, -1, 2], 1, (0, 0, 2)), ((0, 3, 4), [4, -1], 1, (4, 0))])
+def test_reshapes_of_a_batch_without_examples(shape, wanted, zero_is_size, result):
+    """What PyTorch's exporter writes for `view(n, t, -1, 8)`, where n is 0."""
+    node = h.make_node("Reshape", ["x", "wanted"], ["y"], allowzero=zero_is_size)
+    y, = _run([node], {"x": np.zeros(shape, "float32")}, {"y": T.FLOAT}, 18, {"wanted": wanted})
+    assert y.shape == result
