@@ -23,7 +23,7 @@ typedef void* OnnxValueHandle;
 enum MXOnnxValueKind { kMXOnnxNone = 0, kMXOnnxTensor = 1, kMXOnnxStrings = 2, kMXOnnxSequence = 3 };
 
 /* Reads a model and its external data. The file must stay as it is while the model is used: weights
- * are mapped. */
+ * are read when they are wanted. */
 MXNET_C_DLL int MXOnnxModelCreate(const char* path, int dev_type, int dev_id, OnnxModelHandle* out);
 /* From bytes, which are copied. `folder` has external data; null: there is none. */
 MXNET_C_DLL int MXOnnxModelCreateFromBuffer(const void* bytes, size_t size, const char* folder, int dev_type, int dev_id,

@@ -17,6 +17,10 @@ using namespace container;  // NOLINT
 
 constexpr uint64_t kListMagic = 0x112;
 
+Reader InMemory(const void* bytes, size_t size) { return Reader(StoredBytes(bytes, size, nullptr), false); }
+
+StoredBytes OfFile(const std::string& path) { return StoredBytes(std::make_shared<StoredFile>(LocalPath(path), "load")); }
+
 NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
   const int32_t dev_type = r->Read<int32_t>("context");
   const int32_t dev_id = r->Read<int32_t>("context");
@@ -26,9 +30,9 @@ NDArray ReadDense(Reader* r, const Shape& shape, const KnownArray* known) {
   const int32_t dtype = r->Read<int32_t>("type flag");
   const size_t bytes = CheckedBytes(r, shape, dtype);
   const size_t at = r->Skip(bytes, "array values");
-  if (r->maps() && bytes > 0) return StoredArray(shape, dtype, StoredBytes(r->file()->data() + at, bytes, r->file(), r->file().get()));
+  if (r->maps() && bytes > 0) return StoredArray(shape, dtype, r->bytes().Contents(at, bytes));
   if (known) {
-    const NDArray there = (*known)({shape, dtype}, r->data() + at);
+    const NDArray there = (*known)({shape, dtype}, r->bytes().data() + at);
     if (!there.is_none()) return there;
   }
   NDArray a(shape, Context::CPU(), dtype);
@@ -91,7 +95,7 @@ std::string SaveNDArrayRaw(const NDArray& array, bool numpy_shapes) {
 MXNET_DLL std::string SaveNDArrayRaw(const NDArray& array) { return SaveNDArrayRaw(array, false); }
 
 MXNET_DLL NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
-  Reader r(buffer, size);
+  Reader r = InMemory(buffer, size);
   return ReadOne(&r);
 }
 
@@ -121,11 +125,13 @@ void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, c
 
 constexpr char kAccepted[] = "files of mx.nd.save, net.save_parameters and export (.params)";
 
-static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray* known = nullptr) {
-  Reader& r = reader;
+static void ReadList(Reader r, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray* known = nullptr) {
   const uint64_t magic = r.Read<uint64_t>("list magic");
-  if (magic != kListMagic && r.data()) RefuseKind(KindOfBytes(r.data(), r.size()), " params text ", "load", "what was given", kAccepted);
-  if (magic != kListMagic) r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
+  if (magic != kListMagic) {
+    const char* const bytes = r.bytes().data();
+    if (bytes) RefuseKind(KindOfBytes(bytes, r.size()), " params text ", "load", "what was given", kAccepted);
+    r.Fail("list magic is " + std::to_string(magic) + ", expected " + std::to_string(kListMagic));
+  }
   r.Read<uint64_t>("reserved word");
   const uint64_t count = r.Read<uint64_t>("array count");
   if (count > r.left() / 4) r.Fail("array count " + std::to_string(count) + " is larger than the data could hold");
@@ -144,21 +150,21 @@ static void ReadList(Reader reader, std::vector<NDArray>* arrays, std::vector<st
 }
 
 MXNET_DLL void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
-  ReadList(Reader(buffer, size), arrays, names);
+  ReadList(InMemory(buffer, size), arrays, names);
 }
 
 void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names, const KnownArray& known) {
-  ReadList(Reader(buffer, size), arrays, names, &known);
+  ReadList(InMemory(buffer, size), arrays, names, &known);
 }
 
 void MapNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
-  ReadList(Reader(std::make_shared<FileMap>(LocalPath(path), "load"), true), arrays, names);
+  ReadList(Reader(OfFile(path), true), arrays, names);
 }
 
 MXNET_DLL void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
   RefuseKind(KindOfFile(path), " params ", "load", path, kAccepted);
-  ReadList(Reader(std::make_shared<FileMap>(LocalPath(path), "load"), false), arrays, names);
+  ReadList(Reader(OfFile(path), false), arrays, names);
 }
 
 }  // namespace mxnet

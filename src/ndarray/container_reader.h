@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,17 +17,15 @@ constexpr uint32_t kMagicV1 = 0xF993FAC8, kMagicV2 = 0xF993FAC9, kMagicV3 = 0xF9
 constexpr int kMaxNdim = 64;
 
 /*
- * Reads from memory or from a file. INVARIANT: at_ <= size_. Every read is checked against what is
+ * Reads from memory or from a file. INVARIANT: at_ <= size(). Every read is checked against what is
  * left, so a size that an input claims never leads to a larger allocation than the input itself
- * could fill. A file's map is never touched, for it ends the process where another has shortened
- * the file.
+ * could fill.
  */
 class Reader {
  public:
-  Reader(const void* data, size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
-  /* `maps`: dense arrays are read from the file when somebody reads them. */
-  Reader(std::shared_ptr<const FileMap> file, bool maps) : size_(file->size()), file_(std::move(file)), maps_(maps) {}
-  const std::shared_ptr<const FileMap>& file() const { return file_; }
+  /* `maps`: dense arrays are read from the bytes when somebody reads them. */
+  Reader(StoredBytes bytes, bool maps) : bytes_(std::move(bytes)), maps_(maps) {}
+  const StoredBytes& bytes() const { return bytes_; }
   bool maps() const { return maps_; }
   template <typename T>
   T Read(const char* what) {
@@ -44,41 +41,22 @@ class Reader {
   }
   /* Bytes from `begin` on that somebody has skipped. Throws Error(kIO) where the file has
    * changed. */
-  void CopyTo(void* to, size_t begin, size_t n) {
-    if (n == 0) return;
-    if (data_) {
-      std::memcpy(to, data_ + begin, n);
-    } else if (n >= kWindow) {
-      file_->Read(begin, to, n);
-    } else {
-      if (begin < window_at_ || begin + n > window_at_ + window_.size()) {
-        window_.resize(std::min(kWindow, size_ - begin));
-        file_->Read(begin, window_.data(), window_.size());
-        window_at_ = begin;
-      }
-      std::memcpy(to, window_.data() + (begin - window_at_), n);
-    }
-  }
+  void CopyTo(void* to, size_t begin, size_t n) { bytes_.CopyTo(to, begin, n); }
   void Need(uint64_t n, const char* what) {
-    if (n > size_ - at_) Fail(std::string(what) + " needs " + std::to_string(n) + " bytes, " + std::to_string(size_ - at_) + " are left");
+    if (n > left()) Fail(std::string(what) + " needs " + std::to_string(n) + " bytes, " + std::to_string(left()) + " are left");
   }
   [[noreturn]] void Fail(const std::string& why) const { FailAt(at_, why); }
   [[noreturn]] void FailAt(size_t at, const std::string& why) const {
     throw Error(Error::Kind::kIO, "[load] malformed NDArray data at byte " + std::to_string(at) + ": " + why);
   }
   size_t at() const { return at_; }
-  size_t size() const { return size_; }
-  const char* data() const { return data_; }  // null: from a file
-  size_t left() const { return size_ - at_; }
+  size_t size() const { return bytes_.size(); }
+  size_t left() const { return size() - at_; }
 
  private:
-  static constexpr size_t kWindow = 4096;
-  const char* const data_ = nullptr;
-  const size_t size_;
-  size_t at_ = 0, window_at_ = 0;
-  std::vector<char> window_;  // bytes of the file from window_at_ on
-  const std::shared_ptr<const FileMap> file_;
-  const bool maps_ = false;
+  StoredBytes bytes_;
+  size_t at_ = 0;
+  const bool maps_;
 };
 
 inline Shape ReadShape(Reader* r, const char* what) {

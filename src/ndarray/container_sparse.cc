@@ -29,9 +29,7 @@ struct Stored {
   size_t begin(size_t run) const {
     return csr() ? static_cast<size_t>(index[0].numbers[run]) : run == 0 ? 0 : static_cast<size_t>(count());
   }
-  size_t row_bytes() const {
-    return values_shape.ndim() > 0 ? static_cast<size_t>(values_shape.Prod(1, values_shape.ndim())) * DTypeSize(dtype) : 0;
-  }
+  size_t row_bytes() const { return static_cast<size_t>(values_shape.Prod(1, values_shape.ndim())) * DTypeSize(dtype); }
 };
 
 Stored FindParts(Reader* r, int num_index) {

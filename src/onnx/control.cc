@@ -18,6 +18,33 @@ bool Truth(const Value& v, const Call& call) {
   return std::any_of(bytes, bytes + 8, [](char b) { return b != 0; });
 }
 
+/* What is known of the rows of a loop without rounds. Sizes that the file does not say are those of
+ * the row that a round would give, if there can be one. */
+std::vector<ValueInfo> RowsWithoutRounds(GraphCalls* calls, std::vector<Value> given, const GraphProto& body, size_t first) {
+  std::vector<ValueInfo> about(body.outputs.begin() + static_cast<ptrdiff_t>(first), body.outputs.end());
+  const auto all_known = [](const ValueInfo& v) {
+    return v.has_shape && std::all_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size >= 0; });
+  };
+  if (std::all_of(about.begin(), about.end(), all_known)) return about;
+  std::vector<Value> results;
+  try {
+    results = calls->Run(std::move(given));
+  } catch (const Error&) {  // it reads what is not there, an element of an empty sequence say
+    return about;
+  }
+  for (size_t k = 0; k < about.size(); ++k) {
+    const Value& row = results[first + k];
+    const bool strings = row.kind == Value::kStrings;
+    if (!strings && row.kind != Value::kTensor) continue;
+    if (about[k].has_shape && about[k].dims.size() != static_cast<size_t>(row.ndim())) continue;
+    about[k].dims.resize(static_cast<size_t>(row.ndim()));
+    for (int i = 0; i < row.ndim(); ++i)
+      if (auto& size = about[k].dims[static_cast<size_t>(i)].size; size < 0) size = row.shape()[i];
+    if (about[k].dtype == kDTypeUnknown) about[k].dtype = strings ? kStringType : row.dtype();
+  }
+  return about;
+}
+
 std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& env) {
   Control c(session, node, env);
   const GraphProto& body = c.Body("body");
@@ -33,16 +60,24 @@ std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& e
   GraphCalls calls(session, &body, env);
   const Value yes = c.call.Scalar(1, kBool);
   const bool endless = !c.call.has(0);
+  const auto given = [&](int64_t i, std::vector<Value> states) {
+    states.insert(states.begin(), {c.call.Scalar(static_cast<double>(i), kInt64), yes});
+    return states;
+  };
+  std::vector<ValueInfo> rows;
+  if (!scanned.empty() && (!go || trips <= 0))
+    rows = RowsWithoutRounds(&calls, given(0, state), body, carried + 1);
+  else
+    rows.resize(scanned.size());
   for (int64_t i = 0; go && i < trips; ++i) {
     if (endless && i == (int64_t{1} << 32)) c.call.Refuse("more than 4294967296 rounds");
-    std::vector<Value> given = {c.call.Scalar(static_cast<double>(i), kInt64), yes};
-    given.insert(given.end(), std::make_move_iterator(state.begin()), std::make_move_iterator(state.end()));
-    std::vector<Value> results = calls.Run(std::move(given));
+    std::vector<Value> results = calls.Run(given(i, std::move(state)));
+    state.resize(carried);
     go = Truth(results[0], c.call);
     for (size_t k = 0; k < carried; ++k) state[k] = std::move(results[k + 1]);
     for (size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back(std::move(results[carried + 1 + k]));
   }
-  for (size_t k = 0; k < scanned.size(); ++k) state.push_back(c.Stack(scanned[k], 0, body.outputs[carried + 1 + k]));
+  for (size_t k = 0; k < scanned.size(); ++k) state.push_back(c.Stack(scanned[k], 0, rows[k]));
   return state;
 }
 

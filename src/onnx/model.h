@@ -2,8 +2,8 @@
  * An ONNX file as it is read: names, nodes, attributes and weights, checked for form but not for
  * meaning. Numbers of the format are those of onnx.proto (ONNX IR, versions 3 and later).
  *
- * LIFETIME   A Model owns everything in it. Weights point into the mapped file where they lie there
- *            as bytes; arrays made of them keep the mapping alive.
+ * LIFETIME   A Model owns everything in it. Weights that lie in the file as bytes are read from it when
+ *            somebody wants them; arrays made of them keep the file open.
  */
 #ifndef MXNET_ONNX_MODEL_H_
 #define MXNET_ONNX_MODEL_H_

@@ -18,8 +18,8 @@ constexpr int kMostDepth = 100;  // of graphs within graphs
 
 /* Throws for what is known to be something else. Asked when reading failed: models may begin as
  * other files do, since protobuf leaves the order of fields to writers. */
-void RefuseOther(const char* bytes, size_t size, const std::string& path) {
-  const FileKind* kind = path.empty() ? KindOfBytes(bytes, size) : KindOfFile(path);
+void RefuseOther(const StoredBytes& bytes, const std::string& path) {
+  const FileKind* kind = path.empty() ? KindOfBytes(bytes.data(), bytes.size()) : KindOfFile(path);
   RefuseKind(kind, " onnx ", "onnx", path.empty() ? "what was given" : path, "ONNX models");
 }
 
@@ -48,7 +48,7 @@ class WireReader {
           break;
         default: r.skip();
       }
-    if (!has_graph) RefuseOther(source_->data, source_->size, m->path);
+    if (!has_graph) RefuseOther(source_->bytes, m->path);
     MXNET_CHECK_KIND(has_graph, IO) << "[onnx] no graph in it; is this an ONNX model?";
   }
 
@@ -85,20 +85,12 @@ class WireReader {
     while (r.next()) switch (r.tag()) {
         case 1: g->nodes.push_back(ReadNode(r.get_message())); break;
         case 2: g->name = r.get_string(); break;
-        case 5: {
-          const auto view = r.get_view();
-          g->constants.push_back(ReadTensor(view.data(), view.size(), source_));
-          break;
-        }
+        case 5: g->constants.push_back(ReadTensor(r.get_message(), source_)); break;
         case 10: g->description = r.get_string(); break;
         case 11: g->inputs.push_back(ReadValueInfo(r.get_message())); break;
         case 12: g->outputs.push_back(ReadValueInfo(r.get_message())); break;
         case 13: ReadNotes(r.get_message(), &notes); break;
-        case 15: {
-          const auto view = r.get_view();
-          g->constants.push_back(ReadSparseTensor(view.data(), view.size(), source_));
-          break;
-        }
+        case 15: g->constants.push_back(ReadSparseTensor(r.get_message(), source_)); break;
         default: r.skip();
       }
     --depth_;
@@ -147,13 +139,8 @@ class WireReader {
         case 2: a.f = r.get_float(); break;
         case 3: a.i = r.get_int64(); break;
         case 4: a.s = r.get_string(); break;
-        case 5:
-        case 22: {
-          const auto view = r.get_view();
-          a.tensor = std::make_shared<Constant>(tag == 5 ? ReadTensor(view.data(), view.size(), source_)
-                                                         : ReadSparseTensor(view.data(), view.size(), source_));
-          break;
-        }
+        case 5: a.tensor = std::make_shared<Constant>(ReadTensor(r.get_message(), source_)); break;
+        case 22: a.tensor = std::make_shared<Constant>(ReadSparseTensor(r.get_message(), source_)); break;
         case 6:
           a.graph = std::make_shared<GraphProto>();
           ReadGraph(r.get_message(), a.graph.get());
@@ -183,7 +170,7 @@ class WireReader {
           for (Reader t = r.get_message(); t.next();) {
             if (t.tag() != 1) {
               t.skip();
-            } else if (t.wire_type() == protozero::pbf_wire_type::varint) {
+            } else if (t.wire_type() == Reader::Type::varint) {
               type = t.get_int32();
             } else {
               type = DTypeOfType(t.get_message());
@@ -268,13 +255,13 @@ class WireReader {
 
 void ReadWire(Source* source, Model* model, std::vector<FunctionProto>* functions) {
   try {
-    WireReader(source).ReadModel(Reader(source->data, source->size), model, functions);
+    WireReader(source).ReadModel(Reader(&source->bytes), model, functions);
   } catch (const protozero::exception& e) {
-    RefuseOther(source->data, source->size, model->path);
+    RefuseOther(source->bytes, model->path);
     MXNET_THROW(IO) << "[onnx] " << (model->path.empty() ? "the bytes are" : model->path + " is") << " damaged, cut off, or no ONNX model ("
-                    << e.what() << ")";
+                    << e.what() << " at byte " << source->bytes.last() << ")";
   }
-  model->file_bytes = source->size;
+  model->file_bytes = source->bytes.size();
   for (const auto& c : model->graph.constants)
     if (!c.array.is_none()) model->weight_bytes += static_cast<uint64_t>(c.shape.Size()) * DTypeSize(c.array.dtype());
 }
@@ -318,23 +305,16 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
 
 std::shared_ptr<const Model> ReadModel(const std::string& path) {
   std::error_code none;
-  if (std::filesystem::is_directory(path, none)) RefuseOther(nullptr, 0, path);
-  Source source;
-  source.map = std::make_shared<FileMap>(path, "onnx");
-  source.data = source.map->data();
-  source.size = source.map->size();
+  if (std::filesystem::is_directory(path, none)) RefuseOther(StoredBytes(nullptr, 0, nullptr), path);
+  Source source(StoredBytes(std::make_shared<StoredFile>(path, "onnx")));
   const size_t slash = path.rfind('/');
   source.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-  auto model = Read(source, path);
-  source.map->Forget();
-  return model;
+  return Read(std::move(source), path);
 }
 
 std::shared_ptr<const Model> ReadModel(std::shared_ptr<const void> bytes, size_t size, const std::string& folder) {
-  Source source;
-  source.data = static_cast<const char*>(bytes.get());
-  source.memory = std::move(bytes);
-  source.size = size;
+  const void* const data = bytes.get();
+  Source source(StoredBytes(data, size, std::move(bytes)));
   source.folder = folder;
   return Read(std::move(source), "");
 }

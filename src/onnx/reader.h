@@ -3,26 +3,22 @@
 #define MXNET_ONNX_READER_H_
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "ndarray/stored_file.h"
 #include "onnx/model.h"
+#include "onnx/wire.h"
 
 namespace mxnet {
 namespace onnx {
 
 /* Where the bytes of a model come from, and where its weights' files are. */
 struct Source {
-  std::shared_ptr<const FileMap> map;  // null: from memory
-  std::shared_ptr<const void> memory;
-  const char* data = nullptr;
-  size_t size = 0;
+  explicit Source(StoredBytes all) : bytes(std::move(all)) {}
+  StoredBytes bytes;
   std::string folder;  // of external data; empty: none is read
-  std::map<std::string, std::shared_ptr<const FileMap>> external;
-  /* Keeps the bytes alive. */
-  std::shared_ptr<const void> owner() const { return map ? std::static_pointer_cast<const void>(map) : memory; }
+  std::map<std::string, StoredBytes> external;
 };
 
 /* As written: functions are not called, names are not looked at. */
@@ -48,10 +44,10 @@ using Notes = std::map<std::string, std::string>;
 /* What PyTorch notes about a constant: a parameter, a buffer, or computed of others (tensor.cc). */
 void NoteOrigin(const Notes& notes, Constant* constant);
 
-/* TensorProto -> Constant (tensor.cc). `bytes`: its message. */
-Constant ReadTensor(const char* bytes, size_t size, Source* source);
+/* TensorProto -> Constant (tensor.cc). */
+Constant ReadTensor(WireMessage message, Source* source);
 /* SparseTensorProto -> Constant, dense. */
-Constant ReadSparseTensor(const char* bytes, size_t size, Source* source);
+Constant ReadSparseTensor(WireMessage message, Source* source);
 
 }  // namespace onnx
 }  // namespace mxnet

@@ -55,7 +55,7 @@ struct Parts {
   std::vector<int64_t> dims;
   int64_t type = 0;
   bool external = false, has_raw = false;
-  protozero::data_view raw;
+  Span raw;
   std::vector<float> floats;
   std::vector<double> doubles;
   std::vector<int64_t> ints;  // int32_data, int64_data, uint64_data
@@ -72,21 +72,15 @@ Parts ReadParts(Reader r) {
       case 3: MXNET_THROW(Value) << "[onnx] tensor " << p.name << " is a segment of a larger one; accepted: whole tensors";
       case 4: ReadFloats(&r, &p.floats); break;
       case 5:
-      case 7: ReadInts(&r, &p.ints); break;
+      case 7:
+      case 11: ReadInts(&r, &p.ints); break;
       case 6: p.strings.push_back(r.get_string()); break;
       case 8: p.name = r.get_string(); break;
       case 9:
-        p.raw = r.get_view();
+        p.raw = r.get_span();
         p.has_raw = true;
         break;
-      case 10:
-        ReadRepeated(
-            &r, &p.doubles, [](Reader* m) { return m->get_double(); }, [](Reader* m) { return m->get_packed_double(); });
-        break;
-      case 11:
-        ReadRepeated(
-            &r, &p.ints, [](Reader* m) { return m->get_uint64(); }, [](Reader* m) { return m->get_packed_uint64(); });
-        break;
+      case 10: ReadRepeated<double>(&r, &p.doubles); break;
       case 13: ReadPair(r.get_message(), &p.place); break;
       case 14: p.external = r.get_int32() == 1; break;
       case 16: ReadPair(r.get_message(), &p.metadata); break;
@@ -115,11 +109,6 @@ Shape ShapeOf(const Parts& p) {
   return shape;
 }
 
-NDArray ArrayOf(const void* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner, const FileMap* map) {
-  if (owner && size > 0) return StoredArray(shape, dtype, StoredBytes(bytes, size, std::move(owner), map));
-  return ConstantArray(shape, dtype, bytes);
-}
-
 /* Numbers of 4 or 2 bits, the first in the lowest bits of a byte. */
 NDArray Unpack(const unsigned char* bytes, const Parts& p, const Shape& shape, int dtype) {
   const int bits = BitsOf(p.type), each = 8 / bits;
@@ -139,13 +128,17 @@ size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
   return bits ? (count * static_cast<size_t>(bits) + 7) / 8 : count * DTypeSize(dtype);
 }
 
-NDArray FromBytes(const Parts& p, const char* bytes, size_t size, const Shape& shape, int dtype, std::shared_ptr<const void> owner,
-                  const FileMap* map) {
+NDArray FromBytes(const Parts& p, StoredBytes* bytes, Span span, const Shape& shape, int dtype) {
   const size_t need = BytesNeeded(p, shape, dtype);
-  MXNET_CHECK_KIND(size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << size
-                                     << " bytes; accepted: " << need;
-  if (BitsOf(p.type)) return Unpack(reinterpret_cast<const unsigned char*>(bytes), p, shape, dtype);
-  return ArrayOf(bytes, size, shape, dtype, std::move(owner), map);
+  MXNET_CHECK_KIND(span.size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << span.size
+                                          << " bytes; accepted: " << need;
+  const bool packed = BitsOf(p.type) != 0;
+  if (!packed && need <= kSmallConstant) return ConstantArray(shape, dtype, bytes->Few(span.begin, need));
+  std::shared_ptr<StoredContents> contents = packed ? nullptr : bytes->Contents(span.begin, need);
+  if (contents) return StoredArray(shape, dtype, std::move(contents));
+  std::vector<unsigned char> copy(need);
+  bytes->CopyTo(copy.data(), span.begin, need);
+  return packed ? Unpack(copy.data(), p, shape, dtype) : ConstantArray(shape, dtype, copy.data());
 }
 
 uint64_t Number(const Parts& p, const char* key, uint64_t otherwise) {
@@ -177,8 +170,8 @@ NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) 
   CheckLocation(p, it->second);
   MXNET_CHECK_KIND(!source->folder.empty(), IO)
       << "[onnx] tensor " << p.name << " lies in the file '" << it->second << "'; a model in memory has no folder to look in";
-  auto& map = source->external[it->second];
-  if (!map) {
+  auto found = source->external.find(it->second);
+  if (found == source->external.end()) {
     const std::string path = source->folder + "/" + it->second;
     char* real = realpath(path.c_str(), nullptr);
     char* real_folder = realpath(source->folder.c_str(), nullptr);
@@ -187,13 +180,14 @@ NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) 
     std::free(real_folder);
     MXNET_CHECK_KIND(!real || inside, IO) << "[onnx] tensor " << p.name << " lies in '" << path
                                           << "', which leads out of the folder of the model; accepted: files in it";
-    map = std::make_shared<FileMap>(path, "onnx");
+    found = source->external.emplace(it->second, StoredBytes(std::make_shared<StoredFile>(path, "onnx"))).first;
   }
+  StoredBytes* const bytes = &found->second;
   const uint64_t offset = Number(p, "offset", 0), need = BytesNeeded(p, shape, dtype), length = Number(p, "length", need);
-  MXNET_CHECK_KIND(offset <= map->size() && length <= map->size() - offset, IO)
+  MXNET_CHECK_KIND(offset <= bytes->size() && length <= bytes->size() - offset, IO)
       << "[onnx] tensor " << p.name << " is bytes " << offset << " to " << offset + length << " of '" << it->second << "', which has "
-      << map->size();
-  return FromBytes(p, map->data() + offset, static_cast<size_t>(length), shape, dtype, map, map.get());
+      << bytes->size();
+  return FromBytes(p, bytes, {static_cast<size_t>(offset), static_cast<size_t>(length)}, shape, dtype);
 }
 
 template <typename T>
@@ -251,8 +245,7 @@ Constant ToConstant(const Parts& p, Source* source) {
   if (p.external)
     c.array = External(p, c.shape, dtype, source);
   else if (p.has_raw)
-    c.array =
-        FromBytes(p, p.raw.data(), p.raw.size(), c.shape, dtype, source ? source->owner() : nullptr, source ? source->map.get() : nullptr);
+    c.array = FromBytes(p, &source->bytes, p.raw, c.shape, dtype);
   else if (dtype == kFloat32)
     c.array = FromList(p, p.floats, kFloat32, c.shape, kFloat32);
   else if (dtype == kFloat64)
@@ -297,22 +290,14 @@ void NoteOrigin(const Notes& notes, Constant* constant) {
   if (folded != notes.end()) constant->folded_from = NamesIn(folded->second);
 }
 
-Constant ReadTensor(const char* bytes, size_t size, Source* source) { return ToConstant(ReadParts(Reader(bytes, size)), source); }
+Constant ReadTensor(WireMessage message, Source* source) { return ToConstant(ReadParts(message), source); }
 
-Constant ReadSparseTensor(const char* bytes, size_t size, Source* source) {
+Constant ReadSparseTensor(WireMessage r, Source* source) {
   Constant values, indices;
   Parts whole;
-  for (Reader r(bytes, size); r.next();) switch (r.tag()) {
-      case 1: {
-        const auto view = r.get_view();
-        values = ReadTensor(view.data(), view.size(), source);
-        break;
-      }
-      case 2: {
-        const auto view = r.get_view();
-        indices = ReadTensor(view.data(), view.size(), source);
-        break;
-      }
+  while (r.next()) switch (r.tag()) {
+      case 1: values = ReadTensor(r.get_message(), source); break;
+      case 2: indices = ReadTensor(r.get_message(), source); break;
       case 3: ReadInts(&r, &whole.dims); break;
       default: r.skip();
     }

@@ -1,67 +1,133 @@
-/* Pieces of protobuf's wire format that several messages of onnx.proto have. */
+/* Protobuf's wire format, as far as onnx.proto needs it. */
 #ifndef MXNET_ONNX_WIRE_H_
 #define MXNET_ONNX_WIRE_H_
 
+#include <algorithm>
 #include <cstring>
 #include <map>
-#include <protozero/pbf_reader.hpp>
+#include <protozero/exception.hpp>
+#include <protozero/types.hpp>
+#include <protozero/varint.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "ndarray/stored_file.h"
+
 namespace mxnet {
 namespace onnx {
 
-using WireMessage = protozero::pbf_reader;
+/* Where a field's bytes lie. */
+struct Span {
+  size_t begin = 0, size = 0;
+};
 
-/* The number of a field that is there again; *at moves on. As `Number` is written: a varint, or its
- * bytes. */
-template <typename Number>
-Number NextNumber(const char** at, const char* end) {
-  if constexpr (std::is_integral_v<Number>) {
-    return static_cast<Number>(protozero::decode_varint(at, end));
-  } else {
-    Number value;
-    if (end - *at < static_cast<int64_t>(sizeof value)) throw protozero::end_of_buffer_exception{};
-    std::memcpy(&value, *at, sizeof value);
-    *at += sizeof value;
+/*
+ * A message, which is read field by field: what is skipped, as weights are, is never in memory.
+ * After next() each field is taken by one of the functions below it. Throws protozero::exception
+ * for what is malformed, Error(kIO) where the file has changed. INVARIANT: at_ <= end_.
+ */
+class WireMessage {
+ public:
+  using Type = protozero::pbf_wire_type;
+  explicit WireMessage(StoredBytes* bytes) : WireMessage(bytes, {0, bytes->size()}) {}
+  WireMessage(StoredBytes* bytes, Span span) : bytes_(bytes), at_(span.begin), end_(span.begin + span.size) {}
+  bool next() {
+    if (empty()) return false;
+    const auto key = static_cast<uint32_t>(Varint());
+    tag_ = key >> 3;
+    type_ = static_cast<Type>(key & 7);
+    if (tag_ == 0 || (tag_ >= 19000 && tag_ <= 19999)) throw protozero::invalid_tag_exception{};
+    const bool known = type_ == Type::varint || type_ == Type::fixed64 || type_ == Type::length_delimited || type_ == Type::fixed32;
+    if (!known) throw protozero::unknown_pbf_wire_type_exception{};
+    return true;
+  }
+  uint32_t tag() const { return tag_; }
+  Type wire_type() const { return type_; }
+  bool empty() const { return at_ == end_; }
+  void skip() {
+    if (type_ == Type::varint)
+      Varint();
+    else if (type_ == Type::length_delimited)
+      get_span();
+    else
+      Take(type_ == Type::fixed64 ? 8 : 4);
+  }
+  int64_t get_int64() { return static_cast<int64_t>(Varint()); }
+  int32_t get_int32() { return static_cast<int32_t>(Varint()); }
+  float get_float() { return Number<float>(); }
+  Span get_span() {
+    const uint64_t size = Varint();
+    if (size > end_ - at_) throw protozero::end_of_buffer_exception{};
+    return Take(static_cast<size_t>(size));
+  }
+  std::string get_string() {
+    const Span span = get_span();
+    std::string text(span.size, '\0');
+    bytes_->CopyTo(&text[0], span.begin, span.size);
+    return text;
+  }
+  WireMessage get_message() { return Within(get_span()); }
+  WireMessage Within(Span span) const { return WireMessage(bytes_, span); }
+  /* A number without a field's key before it: an integer is a varint, others are their bytes. */
+  template <typename T>
+  T Number() {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(Varint());
+    } else {
+      T value;
+      const Span span = Take(sizeof value);
+      std::memcpy(&value, bytes_->Few(span.begin, span.size), sizeof value);
+      return value;
+    }
+  }
+  /* Goes on behind the next byte, if it is this one. */
+  bool SkipByte(unsigned byte) {
+    if (empty() || *bytes_->Few(at_, 1) != static_cast<char>(byte)) return false;
+    ++at_;
+    return true;
+  }
+
+ private:
+  uint64_t Varint() {
+    const size_t most = std::min<size_t>(protozero::max_varint_length, end_ - at_);
+    const char* const begin = bytes_->Few(at_, most);
+    const char* next = begin;
+    const uint64_t value = protozero::decode_varint(&next, begin + most);
+    at_ += static_cast<size_t>(next - begin);
     return value;
   }
-}
+  Span Take(size_t size) {
+    if (size > end_ - at_) throw protozero::end_of_buffer_exception{};
+    at_ += size;
+    return {at_ - size, size};
+  }
 
-/* A repeated number: packed, or one by one with the field's tag before each. Of those that follow
- * one another all are read: Python's protobuf writes hundreds of thousands so. */
-template <typename T, typename One, typename Packed>
-void ReadRepeated(WireMessage* r, std::vector<T>* into, One one, Packed packed) {
-  using Number = decltype(one(r));
-  const auto type = r->wire_type();
-  if (type == protozero::pbf_wire_type::length_delimited) {
-    for (auto v : packed(r)) into->push_back(static_cast<T>(v));
+  StoredBytes* bytes_;
+  size_t at_, end_;
+  uint32_t tag_ = 0;
+  Type type_ = Type::unknown;
+};
+
+/* A repeated number: packed, or one by one with the field's key before each. Of those that follow
+ * one another all are read: Python's protobuf writes hundreds of thousands so. Integers are of
+ * `Number` uint64_t, whatever the field's type. */
+template <typename Number, typename T>
+void ReadRepeated(WireMessage* r, std::vector<T>* into) {
+  if (r->wire_type() == WireMessage::Type::length_delimited) {
+    const Span span = r->get_span();
+    if (!std::is_integral_v<Number>) into->reserve(into->size() + span.size / sizeof(Number));
+    for (WireMessage packed = r->Within(span); !packed.empty();) into->push_back(static_cast<T>(packed.Number<Number>()));
     return;
   }
-  const auto key = static_cast<unsigned>(r->tag()) << 3 | static_cast<unsigned>(type);
-  into->push_back(static_cast<T>(one(r)));
-  const auto rest = r->data();
-  const char *at = rest.data(), *const end = at + rest.size();
-  if (key >= 128 || at == end || *at != static_cast<char>(key)) return;
-  constexpr size_t kLeastBytes = 1 + (std::is_integral_v<Number> ? 1 : sizeof(Number));
-  into->reserve(into->size() + rest.size() / kLeastBytes);
-  while (at != end && *at == static_cast<char>(key)) {
-    ++at;
-    into->push_back(static_cast<T>(NextNumber<Number>(&at, end)));
-  }
-  *r = WireMessage(at, static_cast<size_t>(end - at));
+  const unsigned key = r->tag() << 3 | static_cast<unsigned>(r->wire_type());
+  do {
+    into->push_back(static_cast<T>(r->Number<Number>()));
+  } while (key < 128 && r->SkipByte(key));
 }
 
-inline void ReadInts(WireMessage* r, std::vector<int64_t>* into) {
-  ReadRepeated(
-      r, into, [](WireMessage* m) { return m->get_int64(); }, [](WireMessage* m) { return m->get_packed_int64(); });
-}
-
-inline void ReadFloats(WireMessage* r, std::vector<float>* into) {
-  ReadRepeated(
-      r, into, [](WireMessage* m) { return m->get_float(); }, [](WireMessage* m) { return m->get_packed_float(); });
-}
+inline void ReadInts(WireMessage* r, std::vector<int64_t>* into) { ReadRepeated<uint64_t>(r, into); }
+inline void ReadFloats(WireMessage* r, std::vector<float>* into) { ReadRepeated<float>(r, into); }
 
 /* StringStringEntryProto */
 inline void ReadPair(WireMessage r, std::map<std::string, std::string>* into) {

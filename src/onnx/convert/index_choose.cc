@@ -71,7 +71,8 @@ void Running(Call& c, double start, F run) {
 
 void CumSum(Call& c) {
   Running(c, 0, [&c](const Value& x, int axis) {
-    return c.Op("_np_cumsum", {x}, {{"axis", Text(axis)}, {"dtype", DTypeName(x.dtype())}});
+    const int dtype = x.dtype() == kBool ? static_cast<int>(kInt64) : x.dtype();  // PyTorch's exporter counts what is true
+    return c.Op("_np_cumsum", {x}, {{"axis", Text(axis)}, {"dtype", DTypeName(dtype)}});
   });
 }
 

@@ -174,7 +174,8 @@ DynamicResult DynamicQuantized(const Call& c, const Value& x) {
   }
   Sizes all;
   for (int i = 0; i < x.ndim(); ++i) all.push_back(i);
-  if (x.size() == 0) c.Refuse("data has shape " + Text(x.shape()));
+  if (x.size() == 0)  // a batch without examples: as zeros
+    return {c.Filled(x.shape(), kUint8, 0), c.Filled(Shape(0), x.dtype(), 1. / 255), c.Filled(Shape(0), kUint8, 0)};
   const Value most = BinaryNumber(c, "maximum", Reduce(c, "max", x, all, false), 0),
               least = BinaryNumber(c, "minimum", Reduce(c, "min", x, all, false), 0);
   const Value span = Sub(c, most, least);

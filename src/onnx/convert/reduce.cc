@@ -60,6 +60,8 @@ void Sum(Call& c) {
 void Mean(Call& c) {
   const Reduction r = ReductionOf(c);
   const Value& x = c.in(0);
+  // not defined, and NaN in NumPy: an empty bag of PyTorch's EmbeddingBag is 0, as in onnxruntime
+  if (x.size() == 0 && !r.axes.empty()) return c.Out(c.Filled(ReducedShape(x.shape(), r), x.dtype(), 0));
   if (IsFloating(x.dtype())) return c.Out(Reduced(c, "_npi_mean", x, r));
   c.Out(c.Cast(Reduced(c, "_npi_mean", c.Cast(x, kFloat64), r), x.dtype()));
 }

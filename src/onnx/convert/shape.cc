@@ -42,6 +42,21 @@ void SizeOf(Call& c) {
   c.Out(c.Tensor(Shape(0), kInt64, &size));
 }
 
+/* The size of `wanted` that is -1 where others are 0 and as many of `from` are, as in a batch
+ * without examples: these stand for one another, and what is left tells it. 0: it does not. */
+int64_t InferredOfNothing(const Shape& from, const std::vector<int64_t>& wanted) {
+  const auto rest = [](const auto& sizes) {
+    int64_t zeros = 0, product = 1;
+    for (const int64_t d : sizes) {
+      zeros += d == 0;
+      if (d > 0 && __builtin_mul_overflow(product, d, &product)) product = 0;
+    }
+    return std::make_pair(zeros, product);
+  };
+  const auto given = rest(from), asked = rest(wanted);
+  return given.first == asked.first && asked.second > 0 && given.second % asked.second == 0 ? given.second / asked.second : 0;
+}
+
 /* Resolves 0 (copied, unless zeros are sizes) and -1 (inferred). */
 Shape Resolved(const Call& c, const Shape& from, std::vector<int64_t> wanted, bool zero_is_size) {
   const std::string given = Text(wanted);
@@ -64,7 +79,7 @@ Shape Resolved(const Call& c, const Shape& from, std::vector<int64_t> wanted, bo
   if (inferred >= 0) {
     const int64_t size = from.Size();
     if (others == 0 ? size != 0 : size % others != 0) c.Refuse("an array of shape " + from.str() + " does not fit into shape " + given);
-    wanted[static_cast<size_t>(inferred)] = others == 0 ? 0 : size / others;
+    wanted[static_cast<size_t>(inferred)] = others == 0 ? InferredOfNothing(from, wanted) : size / others;
   } else if (others != from.Size()) {
     c.Refuse("an array of shape " + from.str() + " does not fit into shape " + given);
   }

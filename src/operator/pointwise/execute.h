@@ -25,6 +25,12 @@ struct Operand {
   explicit Operand(double s) : scalar(s) {}
 };
 
+/* Do elements of tensors of equal size lie in one order? Channels last is an order of a tensor's
+ * own dimensions: one of fewer has others. */
+inline bool SameOrder(const TBlob& in, const TBlob& out) {
+  return out.shape.ndim() < 3 || (in.layout == out.layout && (in.layout == Layout::kPlain || in.shape.ndim() == out.shape.ndim()));
+}
+
 /*
  * out (=, +=) loop(in...), every operand broadcast to out's shape. `masks`: bit m is set when the
  * loop can take the scalar mask m. `params`: p, q, r for rows with parameters, else null. Tensors

@@ -57,12 +57,6 @@ struct DeviceVariant {
 int UnrollFor(const DeviceProgram& program, const DeviceVariant& variant);
 std::string ProgramText(const DeviceProgram& program, const DeviceVariant& variant);
 
-/* Do elements of tensors of equal size lie in one order? Channels last is an order of a tensor's
- * own dimensions: one of fewer has others. */
-inline bool SameOrder(const TBlob& in, const TBlob& out) {
-  return out.shape.ndim() < 3 || (in.layout == out.layout && (in.layout == Layout::kPlain || in.shape.ndim() == out.shape.ndim()));
-}
-
 /*
  * Launches out (=, +=) program(in...) on run.stream, inputs broadcast to out's shape; layouts are
  * honoured. numbers: program.numbers of them, in the compute type's range. Throws Error(kValue)

@@ -1,5 +1,7 @@
 """Weights stay in the file until a kernel wants them, and are given back once it has them in a form
 of its own."""
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -185,6 +187,53 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path):
         f.truncate(1000)
     with pytest.raises(mx.MXNetError, match="m.onnx.*changed"):
         _answer(model, np.ones((1, 256), "float32"))
+
+
+SHORTENED = r"""
+import os, sys, threading, time, mxnet as mx
+path, whole, stop = sys.argv[1], open(sys.argv[1], "rb").read(), threading.Event()
+
+
+def shorten():
+    while not stop.is_set():
+        with open(path, "r+b") as f:
+            f.truncate(5000)
+            time.sleep(0.001)
+            f.write(whole)
+        time.sleep(0.001)
+
+
+thread = threading.Thread(target=shorten)
+thread.start()
+errors = 0
+for _ in range(60):
+    try:
+        mx.onnx.load(path)
+    except OSError as error:
+        errors += 1
+        assert path in str(error) and any(t in str(error) for t in (" bytes at ", " at byte ", "shape")), error
+stop.set()
+thread.join()
+print(errors)
+"""
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path):
+    """It is no signal, as reading a map of the file is."""
+    nodes = [helper.make_node("Relu", [f"x{i}"], [f"x{i + 1}"], name="a node with a long name " * 5) for i in range(4000)]
+    infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1]) for n in ("x0", "x4000")]
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", infos[:1], infos[1:])), path)
+    out = subprocess.run([sys.executable, "-c", SHORTENED, path], capture_output=True, text=True, timeout=300)
+    assert out.returncode == 0, (out.returncode, out.stderr)
+    assert int(out.stdout) > 0
+
+
+def test_reading_a_model_leaves_its_weights_in_the_file(tmp_path):
+    path = str(tmp_path / "m.onnx")
+    _model(path, 20)   # 80 MiB
+    loaded, = figures(path, "model = mx.onnx.load(sys.argv[1])\nprint(resident('VmHWM') - before)")
+    assert loaded < 20
 
 
 def test_a_file_that_is_replaced_does_not_matter(tmp_path):

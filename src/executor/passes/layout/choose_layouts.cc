@@ -86,14 +86,21 @@ class LayoutChooser {
 
   /* `once`: by a constant node. */
   NodeEntry Convert(const NodeEntry& e, Layout wanted, bool once = false) {
-    const Tensor& tensor = tensors_.at(e);
-    if (LayoutOf(e) == wanted || Neutral(tensor.shape)) return e;
+    if (LayoutOf(e) == wanted || Neutral(tensors_.at(e).shape)) return e;
+    return MadeOnce(e, wanted, [&](const std::string& name) {
+      const NodeEntry made = graph_ops::ToLayout(e, name);
+      return once ? NodeEntry{ConstantNodeLike(*made.node), 0, 0} : made;
+    });
+  }
+
+  /* `e` in another layout: what `make` gives of its name, or has given before. */
+  template <typename Make>
+  NodeEntry MadeOnce(const NodeEntry& e, Layout wanted, const Make& make) {
     NodeEntry& made = converted_[static_cast<int>(wanted)][e];
     if (!made) {
       ++changes_;
-      made = graph_ops::ToLayout(e, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
-      if (once) made = {ConstantNodeLike(*made.node), 0, 0};
-      tensors_[made] = tensor;
+      made = make(e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
+      tensors_[made] = tensors_.at(e);
       if (wanted == Layout::kChannelsLast) g_->layouts[made] = wanted;
     }
     return made;
@@ -246,14 +253,7 @@ class LayoutChooser {
     for (size_t i = 0; i < c->inputs.size(); ++i) {
       NodeEntry& e = c->inputs[i];
       if (!c->image_in[i] || LayoutOf(e) == Layout::kPlain) continue;
-      const Tensor tensor = tensors_.at(e);
-      NodeEntry& made = converted_[static_cast<int>(Layout::kPlain)][e];
-      if (!made) {
-        ++changes_;
-        made = graph_ops::ReshapeTo(e, tensor.shape, e.node->name + "_plain");
-        tensors_[made] = tensor;
-      }
-      e = made;
+      e = MadeOnce(e, Layout::kPlain, [&](const std::string& name) { return graph_ops::ReshapeTo(e, tensors_.at(e).shape, name); });
     }
   }
 
