@@ -1006,7 +1006,7 @@ def rcbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: st
 def reciprocal(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Computes T(1) / x for every element x."""
 def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
-    """Computes x < T(0) ? T(0) : x for every element x."""
+    """Computes x <= T(0) ? T(0) : x for every element x."""
 def repeat(data: NDArray, repeats: int, axis: int | None = ..., out: NDArray | Sequence[NDArray] | None = ..., name: str | None = ...) -> NDArray:
     """Every entry several times in a row.
 

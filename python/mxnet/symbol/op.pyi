@@ -1056,7 +1056,7 @@ def rcbrt(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str
 def reciprocal(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Computes T(1) / x for every element x."""
 def relu(data: Symbol | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
-    """Computes x < T(0) ? T(0) : x for every element x."""
+    """Computes x <= T(0) ? T(0) : x for every element x."""
 @overload
 def repeat(data: Symbol | None = ..., *, repeats: int, axis: int | None = ..., name: str | None = ..., attr: dict[str, str] | None = ..., out: None = ..., ctx_group: object = ..., lr_mult: object = ..., wd_mult: object = ..., force_mirroring: object = ..., mirror_stage: object = ...) -> Symbol:
     """Every entry several times in a row.
