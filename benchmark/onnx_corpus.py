@@ -1,11 +1,11 @@
 """Exporters' files through this library and onnxruntime: `./dev bench onnx_corpus --peers PYTHON`.
 
-Makes the files of onnx_corpus_files.py one at a time in a temporary folder: torchvision, timm,
-transformers, scikit-learn, xgboost and lightgbm, as far as PYTHON has them, by both of torch's
-exporters, and quantized, float16 and optimised forms. Each is run in a process of its own, within
-limits, with inputs of two shapes, and compared with onnxruntime: to 1e-4 of the largest value, of
-float16 to 0.02, and quantized ones to one step in each layer (onnx_steps.py). Prints a table of
-families, and what went wrong by cause. All of them take a night."""
+Makes the files of corpus/onnx_corpus_files.py one at a time in a temporary folder: torchvision,
+timm, transformers, scikit-learn, xgboost and lightgbm, as far as PYTHON has them, by both of
+torch's exporters, and quantized, float16 and optimised forms. Each is run in a process of its own,
+within limits, with inputs of two shapes, and compared with onnxruntime: to 1e-4 of the largest
+value, of float16 to 0.02, and quantized ones to one step in each layer (onnx_steps.py). Prints a
+table of families, and what went wrong by cause. All of them take a night."""
 import argparse
 import collections
 import fnmatch
@@ -25,7 +25,7 @@ from alternate import die_with_parent, environments
 from onnx_race import error_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = os.path.join(HERE, "onnx_corpus_files.py")
+FILES = os.path.join(HERE, "corpus", "onnx_corpus_files.py")
 SHAPES = (1, onnx_models.OTHER)
 FEW = 1e-4    # the share of quantized numbers that may be a step off: ties, and sums in another order
 SHOWN = 6     # names behind a cause

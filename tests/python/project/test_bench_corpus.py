@@ -83,7 +83,8 @@ def test_causes_are_counted_by_kind(corpus):
 
 
 def test_packages_that_are_missing_are_said():
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "onnx_corpus_files.py")], capture_output=True, text=True, timeout=100)
+    files = os.path.join(BENCHMARK, "corpus", "onnx_corpus_files.py")
+    done = subprocess.run([sys.executable, files], capture_output=True, text=True, timeout=100)
     answer = json.loads(done.stdout.strip().splitlines()[-1])
     assert set(answer) == {"missing", "files"} and "onnxruntime" not in answer["missing"]
     assert "timm" in answer["missing"] or any(n.startswith("timm.") for n in answer["files"])

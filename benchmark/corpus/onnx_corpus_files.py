@@ -8,10 +8,12 @@ import inspect
 import json
 import os
 import re
+import sys
 import warnings
 
 import numpy as np
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))   # onnx_models and what it needs
 import onnx_corpus_forms
 import onnx_corpus_merged
 import onnx_corpus_more
