@@ -55,7 +55,7 @@ struct Parts {
   std::vector<int64_t> dims;
   int64_t type = 0;
   bool external = false, has_raw = false;
-  Span raw;
+  Piece raw;
   std::vector<float> floats;
   std::vector<double> doubles;
   std::vector<int64_t> ints;  // int32_data, int64_data, uint64_data
@@ -77,7 +77,7 @@ Parts ReadParts(Reader r) {
       case 6: p.strings.push_back(r.get_string()); break;
       case 8: p.name = r.get_string(); break;
       case 9:
-        p.raw = r.get_span();
+        p.raw = r.get_piece();
         p.has_raw = true;
         break;
       case 10: ReadRepeated<double>(&r, &p.doubles); break;
@@ -128,16 +128,16 @@ size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
   return bits ? (count * static_cast<size_t>(bits) + 7) / 8 : count * DTypeSize(dtype);
 }
 
-NDArray FromBytes(const Parts& p, StoredBytes* bytes, Span span, const Shape& shape, int dtype) {
+NDArray FromBytes(const Parts& p, StoredBytes* bytes, Piece piece, const Shape& shape, int dtype) {
   const size_t need = BytesNeeded(p, shape, dtype);
-  MXNET_CHECK_KIND(span.size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << span.size
+  MXNET_CHECK_KIND(piece.size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << piece.size
                                           << " bytes; accepted: " << need;
   const bool packed = BitsOf(p.type) != 0;
-  if (!packed && need <= kSmallConstant) return ConstantArray(shape, dtype, bytes->Few(span.begin, need));
-  std::shared_ptr<StoredContents> contents = packed ? nullptr : bytes->Contents(span.begin, need);
+  if (!packed && need <= kSmallConstant) return ConstantArray(shape, dtype, bytes->Few(piece.begin, need));
+  std::shared_ptr<StoredContents> contents = packed ? nullptr : bytes->Contents(piece.begin, need);
   if (contents) return StoredArray(shape, dtype, std::move(contents));
   std::vector<unsigned char> copy(need);
-  bytes->CopyTo(copy.data(), span.begin, need);
+  bytes->CopyTo(copy.data(), piece.begin, need);
   return packed ? Unpack(copy.data(), p, shape, dtype) : ConstantArray(shape, dtype, copy.data());
 }
 

@@ -18,7 +18,7 @@ namespace mxnet {
 namespace onnx {
 
 /* Where a field's bytes lie. */
-struct Span {
+struct Piece {
   size_t begin = 0, size = 0;
 };
 
@@ -31,7 +31,7 @@ class WireMessage {
  public:
   using Type = protozero::pbf_wire_type;
   explicit WireMessage(StoredBytes* bytes) : WireMessage(bytes, {0, bytes->size()}) {}
-  WireMessage(StoredBytes* bytes, Span span) : bytes_(bytes), at_(span.begin), end_(span.begin + span.size) {}
+  WireMessage(StoredBytes* bytes, Piece piece) : bytes_(bytes), at_(piece.begin), end_(piece.begin + piece.size) {}
   bool next() {
     if (empty()) return false;
     const auto key = static_cast<uint32_t>(Varint());
@@ -49,26 +49,26 @@ class WireMessage {
     if (type_ == Type::varint)
       Varint();
     else if (type_ == Type::length_delimited)
-      get_span();
+      get_piece();
     else
       Take(type_ == Type::fixed64 ? 8 : 4);
   }
   int64_t get_int64() { return static_cast<int64_t>(Varint()); }
   int32_t get_int32() { return static_cast<int32_t>(Varint()); }
   float get_float() { return Number<float>(); }
-  Span get_span() {
+  Piece get_piece() {
     const uint64_t size = Varint();
     if (size > end_ - at_) throw protozero::end_of_buffer_exception{};
     return Take(static_cast<size_t>(size));
   }
   std::string get_string() {
-    const Span span = get_span();
-    std::string text(span.size, '\0');
-    bytes_->CopyTo(&text[0], span.begin, span.size);
+    const Piece piece = get_piece();
+    std::string text(piece.size, '\0');
+    bytes_->CopyTo(&text[0], piece.begin, piece.size);
     return text;
   }
-  WireMessage get_message() { return Within(get_span()); }
-  WireMessage Within(Span span) const { return WireMessage(bytes_, span); }
+  WireMessage get_message() { return Within(get_piece()); }
+  WireMessage Within(Piece piece) const { return WireMessage(bytes_, piece); }
   /* A number without a field's key before it: an integer is a varint, others are their bytes. */
   template <typename T>
   T Number() {
@@ -76,8 +76,8 @@ class WireMessage {
       return static_cast<T>(Varint());
     } else {
       T value;
-      const Span span = Take(sizeof value);
-      std::memcpy(&value, bytes_->Few(span.begin, span.size), sizeof value);
+      const Piece piece = Take(sizeof value);
+      std::memcpy(&value, bytes_->Few(piece.begin, piece.size), sizeof value);
       return value;
     }
   }
@@ -97,7 +97,7 @@ class WireMessage {
     at_ += static_cast<size_t>(next - begin);
     return value;
   }
-  Span Take(size_t size) {
+  Piece Take(size_t size) {
     if (size > end_ - at_) throw protozero::end_of_buffer_exception{};
     at_ += size;
     return {at_ - size, size};
@@ -115,9 +115,9 @@ class WireMessage {
 template <typename Number, typename T>
 void ReadRepeated(WireMessage* r, std::vector<T>* into) {
   if (r->wire_type() == WireMessage::Type::length_delimited) {
-    const Span span = r->get_span();
-    if (!std::is_integral_v<Number>) into->reserve(into->size() + span.size / sizeof(Number));
-    for (WireMessage packed = r->Within(span); !packed.empty();) into->push_back(static_cast<T>(packed.Number<Number>()));
+    const Piece piece = r->get_piece();
+    if (!std::is_integral_v<Number>) into->reserve(into->size() + piece.size / sizeof(Number));
+    for (WireMessage packed = r->Within(piece); !packed.empty();) into->push_back(static_cast<T>(packed.Number<Number>()));
     return;
   }
   const unsigned key = r->tag() << 3 | static_cast<unsigned>(r->wire_type());
