@@ -258,10 +258,6 @@ const char* WordsOf(KernelArgs& args, const BlockJob& job) {
     read = true;
     args.NeedWeights(w.scale);
   };
-  const auto fill = [&](float* form) {
-    read_scales();
-    ParallelFor(panels, std::max<int64_t>(1, 65536 / bytes), [&](int64_t b, int64_t e) { pack(w.From(b * together), b, e, form); });
-  };
   const auto parts = [&] {
     read_scales();
     nn::WeightParts all;
@@ -274,6 +270,7 @@ const char* WordsOf(KernelArgs& args, const BlockJob& job) {
     };
     return all;
   };
+  const auto fill = [&](float* form) { nn::FillWhole(parts(), w.packed, form); };
   const uint64_t form = nn::kOfContentsAlone | kForm | static_cast<uint64_t>(w.bits);
   const auto kept = [&](std::initializer_list<int> beside) {
     return reinterpret_cast<const char*>(nn::KeptWeights(args, job.weight_input, w.packed, form, panels * bytes / 4, fill, beside, parts));

@@ -28,7 +28,8 @@ struct LayerCall {
   const float* bias = nullptr;            // as numbers
   float scale = 1;                        // what the product of 1 and 1 stands for
   float dst_step = 1;                     // what 1 in the result stands for
-  bool accumulate = false, relu = false;  // accumulate: dst holds the addend before
+  bool accumulate = false, relu = false;  // accumulate: an addend comes to the sums
+  const TBlob* addend = nullptr;          // g_fused_layer only: it, which may be the result
   int addend_type = kInt8;
   float addend_step = 1;
   nn::EpilogueOp post;  // behind the sum; not beside relu

@@ -276,9 +276,7 @@ void Forward(KernelArgs& args) {
   const auto has_steps = [](float step) { return step > 0 && step < INFINITY; };
   const bool usable = has_steps(call.scale) && has_steps(call.dst_step) && (!call.between || has_steps(call.between->step));
   if (usable && g_fused_layer && Env::Get().onednn_enabled && (!addend || call.dst.channels_last || call.dense)) {
-    call.accumulate = addend != nullptr;
-    const bool apart = addend && addend->dptr != args.out[0].dptr;
-    if (apart) nn::BeginWithAddend(*addend, args.out[0]);
+    call.accumulate = addend != nullptr, call.addend = addend;
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }

@@ -41,8 +41,8 @@ std::optional<FusedForm> FusedFormOf(const Node& node);
  * that nobody reads. */
 NodePtr FuseLayer(const Node& layer, const FusedForm& form, const NodeEntry* addend, const std::string& name);
 
-/* Exact; false: not taken. Null where no library is linked, or the processor adds bytes so that
- * sums may saturate. */
+/* Exact; false: not taken, and the result may hold the addend. Null where no library is linked, or
+ * the processor adds bytes so that sums may saturate. */
 extern bool (*g_fused_layer)(KernelArgs& args, const LayerCall& call);
 
 }  // namespace quantized

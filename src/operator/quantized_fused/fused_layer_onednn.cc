@@ -12,6 +12,7 @@
 #include "base/ran.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
+#include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/onednn_common.h"
 #include "operator/quantized/bytes.h"
@@ -369,6 +370,7 @@ bool Run(KernelArgs& args, const LayerCall& given) {
   const PackedCall ours{given, 1, {}, nullptr};
   if (ColumnsBeatByteProducts(ours)) return false;
   if (!HasAmx() && (TilesBeatByteProducts(args, ours) || PixelsBeatByteProducts(args, ours))) return false;
+  if (given.addend) nn::BeginWithAddend(*given.addend, args.out[0]);
   const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const int team = TeamFor(call);
   const Key key = KeyOf(call, team);

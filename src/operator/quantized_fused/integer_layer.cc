@@ -241,8 +241,7 @@ void Forward(KernelArgs& args) {
   const bool taken = g_fused_layer && Env::Get().onednn_enabled && !p.with_weight_zero && deep > 0 && deep <= kMostExact &&
                      (!addend || call.dst.channels_last);
   if (taken) {
-    call.accumulate = addend != nullptr;
-    if (addend) nn::BeginWithAddend(*addend, args.out[0]);
+    call.accumulate = addend != nullptr, call.addend = addend;
     if (g_fused_layer(args, call)) return;
     call.accumulate = false;
   }

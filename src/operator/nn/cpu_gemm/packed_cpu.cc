@@ -179,7 +179,7 @@ WeightParts PackWeightParts(const ConvCall& call) {
 }
 
 void PackWeights(const ConvCall& call, float* packed) {
-  if (call.dims.groups == 1) return FillWhole(PackWeightParts(call), static_cast<const float*>(call.weight.ptr), packed);
+  if (call.dims.groups == 1) return FillWhole(PackWeightParts(call), call.weight.ptr, packed);
   Geometry g{};
   GeometryOf(call, Lanes(), &g);
   const int64_t c = g.block_c, window = call.dims.KernelSize(), k = c * window;
