@@ -207,6 +207,8 @@ class MXNET_DLL NDArray {
   /* Array whose rank was unknown at creation (outputs of value-dependent operators) gets its
    * memory. REQUIRES: is_none(). */
   void Init(const Shape& shape, Context ctx, int dtype);
+  /* The same where the bytes of shape and dtype are known. */
+  void Init(const Shape& shape, Context ctx, int dtype, size_t bytes);
 
   // Autograd and deferred compute: which graph entry computed this array. Owned by
   // src/imperative.

@@ -33,12 +33,13 @@ struct Inferred {
   bool by_switches = false;  // the record reads them; then they are `switches`
   InferSwitches switches;
   const Kernel* kernel = nullptr;
-  Context ctx;         // of the results, without inputs
-  size_t bytes = 0;    // of the results
-  bool alone = false;  // so little is read and written that no loop wants other threads
-  uint32_t read = 0;   // bit i: the values of input i are
-  bool into = false;   // the output, one, was given
-  uint32_t over = 0;   // bit i: then it may be input i
+  Context ctx;                // of the results, without inputs
+  size_t bytes = 0;           // of the results
+  size_t each[kMaxOut] = {};  // of each of them
+  bool alone = false;         // so little is read and written that no loop wants other threads
+  uint32_t read = 0;          // bit i: the values of input i are
+  bool into = false;          // the output, one, was given
+  uint32_t over = 0;          // bit i: then it may be input i
   /* The result, without a kernel: the input's so many bytes, at most kMostCopied, or, without
    * inputs and of at most kMostBytes, what the first call computed. 0 and null: not so. */
   size_t copied = 0;
@@ -224,7 +225,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   for (NDArray* o : outputs)
     if (!o->is_none()) return false;
   if (known->value && MayCopy()) {
-    outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype);
+    outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype, known->each[0]);
     std::memcpy(outputs[0]->chunk()->handle.dptr, known->value.get(), outputs[0]->chunk()->bytes);
     return true;
   }
@@ -237,14 +238,14 @@ bool ExecuteFresh(const AttrsPtr& attrs, Span<NDArray* const> inputs, Span<NDArr
   std::exception_ptr error;
   try {
     if (known->copied && MayCopy()) {
-      outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype);
+      outputs[0]->Init(known->out[0].shape, ctx, known->out[0].dtype, known->each[0]);
       std::memcpy(outputs[0]->chunk()->handle.dptr, Memory(*inputs[0]), known->copied);
       engine->Release(reads.vars, reads.count, nullptr, 0);
       return true;
     }
     AddInputs(*known, inputs, &in);
     for (int o = 0; o < outputs.size(); ++o) {
-      outputs[o]->Init(known->out[o].shape, ctx, known->out[o].dtype);
+      outputs[o]->Init(known->out[o].shape, ctx, known->out[o].dtype, known->each[o]);
       out.Add(*outputs[o], true);
     }
   } catch (...) {
@@ -287,7 +288,7 @@ void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* ke
   slot->switches = InferSwitches::OfThread();
   slot->kernel = kernel;
   slot->bytes = 0;
-  for (const TBlob& b : s.out) slot->bytes += b.Bytes();
+  for (int i = 0; i < slot->num_out; ++i) slot->bytes += slot->each[i] = s.out[static_cast<size_t>(i)].Bytes();
   size_t touched = slot->bytes;
   for (const TBlob& b : s.in) touched += b.Bytes();
   slot->alone = touched <= Inferred::kMostAlone;

@@ -274,8 +274,10 @@ NDArray::~NDArray() {
     chunk_->Release();
 }
 
-void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
-  chunk_ = TakeSpare(CheckedBytes(shape, dtype), ctx);
+void NDArray::Init(const Shape& shape, Context ctx, int dtype) { Init(shape, ctx, dtype, CheckedBytes(shape, dtype)); }
+
+void NDArray::Init(const Shape& shape, Context ctx, int dtype, size_t bytes) {
+  chunk_ = TakeSpare(bytes, ctx);
   if (!chunk_) {
     std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
     AllocateNew(chunk.get());

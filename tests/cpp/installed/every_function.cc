@@ -129,6 +129,9 @@ void Arrays() {
   NDArray none;
   none.Init(Shape({3}), kCPU, kInt32);
   CHECK(none.dtype() == kInt32);
+  NDArray sized;
+  sized.Init(Shape({3}), kCPU, kInt32, 3 * sizeof(int32_t));
+  CHECK(sized.shape() == none.shape() && sized.dtype() == kInt32);
   NDArray other(a), moved(std::move(other));
   none = moved;
   moved = std::move(none);
