@@ -20,6 +20,9 @@ struct Bags {
   Value table, indices, starts, ends;
   std::string reduction;  // "sum", "mean" or "max"
   int64_t number = 0;
+  // Rows that an index of `tokens` names, but for `padding`, are the bags' alone; none: all rows.
+  Value tokens;
+  int64_t padding = 0, rows = 0;  // `rows`: of the table that the indices are for, 0: none is below 0
 };
 
 constexpr int64_t kMostBags = 4096;  // that become elements of a sequence
@@ -44,21 +47,116 @@ class BodyReader {
 
   /* torch.onnx.export(dynamo=True): states are the number of the bag and a sequence of rows. */
   bool ReadSequence(Bags* bags) const {
-    if (body_.inputs.size() != 4 || body_.outputs.size() != 3) return false;
-    const NodeProto *const more = Maker(body_.outputs[0].name), *const insert = Maker(body_.outputs[2].name);
-    if (!more || more->op != "Less" || In(*more, 0) != body_.outputs[1].name || Ahead(body_.outputs[1].name) != 1) return false;
-    if (!insert || insert->op != "SequenceInsert" || insert->inputs.size() != 2 || insert->inputs[0] != body_.inputs[3].name) return false;
-    const Sizes number = Ints(In(*more, 1));
-    const NodeProto* const choice = MakerOf(*insert, 1, "If");
-    if (number.size() != 1 || !choice) return false;
-    bags->number = number[0];
+    const NodeProto* const choice = RowOf(bags);
+    if (!choice) return false;
     const NodeProto* const empty = MakerOf(*choice, 0, "Equal");
     const Attribute *const zeros = choice->Find("then_branch"), *const bag = choice->Find("else_branch");
     return empty && zeros && zeros->graph && bag && bag->graph && End(In(*empty, 0), 0, &bags->starts) &&
            End(In(*empty, 1), 1, &bags->ends) && zeros->graph->nodes.empty() && ReadBag(*bag->graph, In(*empty, 0), In(*empty, 1), bags);
   }
 
+  /* The same with a padding_idx: a loop inside lists the places of a bag that have others. */
+  bool ReadPadded(Bags* bags) const {
+    const NodeProto* const choice = RowOf(bags);
+    const NodeProto* const empty = choice ? MakerOf(*choice, 0, "Equal") : nullptr;
+    const NodeProto* const size = empty && Ints(In(*empty, 1)) == Sizes{0} ? MakerOf(*empty, 0, "Size") : nullptr;
+    const NodeProto* const loop = size ? LoopThatGives(In(*size, 0)) : nullptr;
+    const Attribute *const zeros = choice ? choice->Find("then_branch") : nullptr, *const bag =
+                                                                                       choice ? choice->Find("else_branch") : nullptr;
+    if (!loop || !zeros || !zeros->graph || !zeros->graph->nodes.empty() || !bag || !bag->graph || bag->graph->outputs.size() != 1)
+      return false;
+    const NodeProto* const reduce = Maker(bag->graph->outputs[0].name);
+    if (!reduce || !reduce->domain.empty() || !ReductionOf(reduce->op, &bags->reduction)) return false;
+    if (Axes(*reduce, 1) != Sizes{0} || reduce->Int("keepdims", 1) != 1) return false;
+    const NodeProto* const rows = MakerOf(*reduce, 0, "Gather");
+    return rows && IsAxis0(*rows) && In(*rows, 1) == loop->outputs[1] && Take(In(*rows, 0), &bags->table) && ReadPlaces(*loop, bags);
+  }
+
  private:
+  /* The If that gives the row which a round puts behind the others. */
+  const NodeProto* RowOf(Bags* bags) const {
+    if (body_.inputs.size() != 4 || body_.outputs.size() != 3) return nullptr;
+    const NodeProto *const more = Maker(body_.outputs[0].name), *const insert = Maker(body_.outputs[2].name);
+    const std::string& next = body_.outputs[1].name;
+    if (!more || more->op != "Less" || In(*more, 0) != next || Ahead(next, Counter()) != 1) return nullptr;
+    if (!insert || insert->op != "SequenceInsert" || insert->inputs.size() != 2 || insert->inputs[0] != body_.inputs[3].name)
+      return nullptr;
+    const Sizes number = Ints(In(*more, 1));
+    if (number.size() != 1) return nullptr;
+    bags->number = number[0];
+    return MakerOf(*insert, 1, "If");
+  }
+  const std::string& Counter() const { return body_.inputs[2].name; }
+
+  /* A loop whose second result that is, behind a counter. */
+  const NodeProto* LoopThatGives(const std::string& name) const {
+    for (const NodeProto& n : body_.nodes)
+      if (n.domain.empty() && n.op == "Loop" && n.inputs.size() == 4 && n.inputs[0].empty() && n.outputs.size() == 2 &&
+          n.outputs[1] == name)
+        return &n;
+    return nullptr;
+  }
+
+  /* The loop that lists places: from the start of the bag to its end, those whose index is another
+   * than the padding. */
+  bool ReadPlaces(const NodeProto& loop, Bags* bags) const {
+    const Attribute* const body = loop.Find("body");
+    const GraphProto* const g = body ? body->graph.get() : nullptr;
+    if (!g || g->inputs.size() != 4 || g->outputs.size() != 3 || !IsEmptyList(loop.inputs[3])) return false;
+    const NodeProto *const first = MakerOf(loop, 1, "Less"), *const more = Maker(g->outputs[0].name),
+                           *const choice = Maker(g->outputs[2].name);
+    if (!first || In(*first, 0) != loop.inputs[2] || !Element(loop.inputs[2], 0, &bags->starts)) return false;
+    if (!Element(In(*first, 1), 1, &bags->ends)) return false;
+    const std::string &at = g->inputs[2].name, &next = g->outputs[1].name;
+    if (!more || more->op != "Less" || In(*more, 0) != next || In(*more, 1) != In(*first, 1) || Ahead(next, at) != 1) return false;
+    const NodeProto* const taken = choice && choice->op == "If" ? MakerOf(*choice, 0, "Not") : nullptr;
+    const NodeProto* const same = taken ? MakerOf(*taken, 0, "Equal") : nullptr;
+    const Sizes padding = same ? Ints(In(*same, 1)) : Sizes();
+    if (padding.size() != 1 || !Appends(*choice, g->inputs[3].name, at) || !ReadToken(In(*same, 0), at, bags)) return false;
+    bags->padding = padding[0];
+    return true;
+  }
+
+  /* Is it a choice between a list with that number behind it, and the list as it is? */
+  bool Appends(const NodeProto& choice, const std::string& list, const std::string& number) const {
+    const Attribute *const yes = choice.Find("then_branch"), *const no = choice.Find("else_branch");
+    if (!yes || !yes->graph || yes->graph->outputs.size() != 1 || !no || !no->graph || no->graph->outputs.size() != 1) return false;
+    const NodeProto* const longer = Maker(yes->graph->outputs[0].name);
+    return longer && longer->op == "Concat" && longer->inputs.size() == 2 && longer->inputs[0] == list &&
+           Ahead(longer->inputs[1], number) == 0 && Uncast(no->graph->outputs[0].name) == list;
+  }
+
+  /* The index at a place; one below 0, from the end of the table. */
+  bool ReadToken(const std::string& name, const std::string& at, Bags* bags) const {
+    const NodeProto* index = Maker(name);
+    if (index && index->op == "If") {
+      const NodeProto* const below = MakerOf(*index, 0, "Less");
+      const Attribute *const yes = index->Find("then_branch"), *const no = index->Find("else_branch");
+      if (!below || Ints(In(*below, 1)) != Sizes{0} || !yes || !yes->graph || yes->graph->outputs.size() != 1) return false;
+      if (!no || !no->graph || no->graph->outputs.size() != 1) return false;
+      const NodeProto* const moved = Maker(yes->graph->outputs[0].name);
+      const std::string token = Uncast(In(*below, 0));
+      const Sizes rows = moved && moved->op == "Add" && Uncast(In(*moved, 0)) == token ? Ints(In(*moved, 1)) : Sizes();
+      if (rows.size() != 1 || Uncast(no->graph->outputs[0].name) != token) return false;
+      bags->rows = rows[0];
+      index = Maker(token);
+    }
+    return index && index->domain.empty() && index->op == "Gather" && IsAxis0(*index) && Uncast(In(*index, 1)) == at &&
+           Take(In(*index, 0), &bags->tokens);
+  }
+
+  bool IsEmptyList(const std::string& name) const {
+    const Value* const found = Maker(name) ? nullptr : outside_(name);
+    return found && found->kind == Value::kTensor && found->known() && found->ndim() == 1 && found->empty();
+  }
+
+  /* An element of a list, by the number of the bag and `offset`. */
+  bool Element(const std::string& name, int64_t offset, Value* list) const {
+    const NodeProto* const gather = Maker(name);
+    return gather && gather->domain.empty() && gather->op == "Gather" && IsAxis0(*gather) && Ahead(In(*gather, 1), Counter()) == offset &&
+           Take(In(*gather, 0), list) && list->ndim() == 1;
+  }
+
   static bool ReductionOf(const std::string& op, std::string* name) {
     *name = op == "ReduceSum" ? "sum" : op == "ReduceMean" ? "mean" : op == "ReduceMax" ? "max" : "";
     return !name->empty();
@@ -146,17 +244,17 @@ class BodyReader {
     return element && IsAxis0(*element) && In(*element, 1) == body_.inputs[0].name && Take(In(*element, 0), list) && list->ndim() == 1;
   }
 
-  /* How far a number is ahead of the number of the bag; -1: it is something else. */
-  int64_t Ahead(const std::string& given, int deep = 0) const {
+  /* How far a number is ahead of a counter; -1: it is something else. */
+  int64_t Ahead(const std::string& given, const std::string& counter, int deep = 0) const {
     constexpr int kMostDeep = 16;
     if (deep > kMostDeep) return -1;
     const std::string name = Uncast(given);
-    if (name == body_.inputs[2].name) return 0;
+    if (name == counter) return 0;
     const NodeProto* const n = Maker(name);
-    if (n && n->op == "Reshape") return Ahead(In(*n, 0), deep + 1);
+    if (n && n->op == "Reshape") return Ahead(In(*n, 0), counter, deep + 1);
     if (!n || n->op != "Add") return -1;
     const Sizes by = Ints(In(*n, 1));
-    const int64_t before = Ahead(In(*n, 0), deep + 1);
+    const int64_t before = Ahead(In(*n, 0), counter, deep + 1);
     return before < 0 || by.size() != 1 ? -1 : before + by[0];
   }
 
@@ -164,7 +262,8 @@ class BodyReader {
   bool End(const std::string& name, int64_t offset, Value* list) const {
     const NodeProto* const slice = Maker(name);
     if (!slice || slice->op != "Slice" || !IsPlainSlice(*slice)) return false;
-    return Ahead(In(*slice, 1)) == offset && Ahead(In(*slice, 2)) == offset + 1 && Take(In(*slice, 0), list) && list->ndim() == 1;
+    return Ahead(In(*slice, 1), Counter()) == offset && Ahead(In(*slice, 2), Counter()) == offset + 1 && Take(In(*slice, 0), list) &&
+           list->ndim() == 1;
   }
 
   /* What is done with a bag. The last one is written apart: its rows end with the list, by which a
@@ -211,25 +310,47 @@ Value Largest(const Call& c, const Value& x) {
   return c.Op("pick", {x, c.Op("_npi_argmax", {x}, {{"axis", "1"}})}, {{"axis", "1"}, {"mode", "clip"}});
 }
 
+/* Of rows (bags or 1, count, width) and what is inside of which bag (bags, count); 0 where nothing
+ * is. */
+Value LargestInside(const Call& c, const Value& rows, const Value& inside) {
+  const int64_t number = inside.dim(0), count = inside.dim(1);
+  const Value low = c.Filled(Shape{1, 1, 1}, rows.dtype(), -std::numeric_limits<double>::infinity());
+  const Value each = Where(c, c.Reshape(inside, Shape{number, count, 1}), rows, low);
+  const Value there = Sum(c, c.Cast(inside, rows.dtype()), {1}, true);
+  return Where(c, BinaryNumber(c, "greater", there, 0), Largest(c, each), c.Filled(Shape{1, 1}, rows.dtype(), 0));
+}
+
 /* Of rows (count, width) and what is inside of which bag (bags, count). */
 Value ReduceParts(const Call& c, const Bags& bags, const Value& rows, const Value& inside) {
   const int64_t count = rows.dim(0), width = rows.dim(1);
-  const Value weight = c.Cast(inside, rows.dtype()), there = Sum(c, weight, {1}, true);
-  if (bags.reduction != "max") {
-    const Value sum = MatMul(c, weight, rows);
-    return bags.reduction == "sum" ? sum : Div(c, sum, Clip(c, there, 1, static_cast<double>(count)));
-  }
-  const Value low = c.Filled(Shape{1, 1, 1}, rows.dtype(), -std::numeric_limits<double>::infinity());
-  const Value each = Where(c, c.Reshape(inside, Shape{bags.number, count, 1}), c.Reshape(rows, Shape{1, count, width}), low);
-  return Where(c, BinaryNumber(c, "greater", there, 0), Largest(c, each), c.Filled(Shape{1, 1}, rows.dtype(), 0));
+  if (bags.reduction == "max") return LargestInside(c, c.Reshape(rows, Shape{1, count, width}), inside);
+  const Value weight = c.Cast(inside, rows.dtype()), sum = MatMul(c, weight, rows);
+  return bags.reduction == "sum" ? sum : Div(c, sum, Clip(c, Sum(c, weight, {1}, true), 1, static_cast<double>(count)));
 }
+
+/* Of bags of one length (bags, length, width), and which of their rows count (bags, length). */
+Value ReduceEach(const Call& c, const Bags& bags, const Value& each, const Value& counted) {
+  if (bags.reduction == "max") return LargestInside(c, each, counted);
+  const int64_t length = each.dim(1);
+  const Value weight = c.Cast(counted, each.dtype());
+  const Value sum = Sum(c, Mul(c, each, c.Reshape(weight, Shape{bags.number, length, 1})), {1}, false);
+  return bags.reduction == "sum" ? sum : Div(c, sum, Clip(c, Sum(c, weight, {1}, true), 1, static_cast<double>(length)));
+}
+
+/* Which places have another index than the padding: (count,) of bool. */
+Value NotPadding(const Call& c, const Bags& bags) {
+  const Value tokens = bags.rows > 0 ? NotNegative(c, bags.tokens, bags.rows) : bags.tokens;
+  return BinaryNumber(c, "not_equal", tokens, static_cast<double>(bags.padding));
+}
+
+bool IsPadded(const Bags& bags) { return bags.tokens.kind == Value::kTensor; }
 
 bool Fit(const Bags& bags) {
   const bool indexed = bags.indices.kind == Value::kTensor;
   return bags.number > 0 && !bags.reduction.empty() && bags.table.kind == Value::kTensor && bags.table.ndim() == 2 &&
          IsFloating(bags.table.dtype()) && (!indexed || (bags.indices.ndim() == 1 && !bags.indices.empty())) &&
          bags.starts.dim(0) >= bags.number && bags.ends.dim(0) >= bags.number && bags.starts.dtype() == bags.ends.dtype() &&
-         bags.table.dim(0) > 0;
+         bags.table.dim(0) > 0 && (!IsPadded(bags) || (bags.tokens.ndim() == 1 && bags.tokens.dim(0) == bags.table.dim(0)));
 }
 
 /* (bags, width) */
@@ -240,11 +361,13 @@ Value Reduced(const Call& call, const Bags& bags, int64_t skip) {
   const int64_t count = rows.dim(0), width = rows.dim(1);
   if (const int64_t length = CommonLength(starts, ends, count)) {
     const Value each = call.Reshape(rows, Shape{bags.number, length, width});
+    if (IsPadded(bags)) return ReduceEach(call, bags, each, call.Reshape(NotPadding(call, bags), Shape{bags.number, length}));
     return bags.reduction == "max" ? Largest(call, each) : Reduce(call, bags.reduction.c_str(), each, {1}, false);
   }
   const Value at = IntsLike(call, IntegersOf(CountUp(call, count)), {1, count}, starts.dtype());
-  const Value inside = Binary(call, "logical_and", Binary(call, "greater_equal", at, call.Reshape(starts, Shape{bags.number, 1})),
-                              Binary(call, "less", at, call.Reshape(ends, Shape{bags.number, 1})));
+  Value inside = Binary(call, "logical_and", Binary(call, "greater_equal", at, call.Reshape(starts, Shape{bags.number, 1})),
+                        Binary(call, "less", at, call.Reshape(ends, Shape{bags.number, 1})));
+  if (IsPadded(bags)) inside = Binary(call, "logical_and", inside, call.Reshape(NotPadding(call, bags), Shape{1, count}));
   return ReduceParts(call, bags, rows, inside);
 }
 
@@ -263,7 +386,11 @@ std::optional<std::vector<Value>> BagsOf(const Call& call, const Outside& outsid
     return std::vector<Value>{Reduced(call, bags, 0)};
   }
   const bool counts = call.num_inputs() == 4 && call.num_outputs() == 2 && !call.has(0) && call.in(2).known() && call.Int(2) == 0;
-  if (!counts || call.in(3).kind != Value::kSequence || !call.in(3).elements->empty() || !reader.ReadSequence(&bags)) return std::nullopt;
+  if (!counts || call.in(3).kind != Value::kSequence || !call.in(3).elements->empty()) return std::nullopt;
+  if (!reader.ReadSequence(&bags)) {
+    bags = Bags();
+    if (!reader.ReadPadded(&bags)) return std::nullopt;
+  }
   if (!Fit(bags) || bags.ends.dim(0) <= bags.number || bags.number > kMostBags) return std::nullopt;
   const Value rows = Reduced(call, bags, 1);
   auto elements = std::make_shared<std::vector<Value>>();

@@ -79,11 +79,48 @@ def counted(kind):
             h.make_node("ConcatFromSequence", ["rows"], ["bags"], axis=0)]
 
 
+PADDING = 4
+
+
+def padded(kind):
+    """torch.onnx.export(dynamo=True) with a padding_idx: a loop inside lists places that count."""
+    bools, ints = lambda name: h.make_tensor_value_info(name, T.BOOL, []), lambda name: h.make_tensor_value_info(name, T.INT64, [])
+    places = h.make_tensor_value_info("places", T.INT64, None)
+    below = branch([h.make_node("Add", ["index", "table_rows"], ["moved"])], "moved")
+    as_it_is = branch([h.make_node("Identity", ["index"], ["same"])], "same")
+    longer = branch([h.make_node("Reshape", ["j", "minus"], ["j1"]), h.make_node("Concat", ["places", "j1"], ["with_j"], axis=0)], "with_j")
+    unchanged = branch([h.make_node("Identity", ["places"], ["without_j"])], "without_j")
+    inner = h.make_graph(
+        [h.make_node("Gather", ["x", "j"], ["index"]), h.make_node("Less", ["index", "zero0"], ["is_below"]),
+         h.make_node("If", ["is_below"], ["token"], then_branch=below, else_branch=as_it_is),
+         h.make_node("Equal", ["token", "padding"], ["is_padding"]), h.make_node("Not", ["is_padding"], ["counts"]),
+         h.make_node("If", ["counts"], ["places1"], then_branch=longer, else_branch=unchanged),
+         h.make_node("Add", ["j", "one0"], ["j2"]), h.make_node("Less", ["j2", "end"], ["more_j"])],
+        "inner", [ints("m"), bools("go_j"), ints("j"), places],
+        [bools("more_j"), ints("j2"), h.make_tensor_value_info("places1", T.INT64, None)])
+    empty = branch([], "none", [constant("none", np.zeros((1, WIDTH)), np.float32)])
+    some = branch([h.make_node("Gather", ["gathered", "found"], ["r"]), h.make_node(kind, ["r", "zero"], ["row"])], "row")
+    nodes = [h.make_node("Gather", ["ends", "i"], ["start"]), h.make_node("Add", ["i", "one0"], ["i1"]),
+             h.make_node("Gather", ["ends", "i1"], ["end"]), h.make_node("Less", ["start", "end"], ["any"]),
+             h.make_node("Loop", ["", "any", "start", "nothing"], ["j_end", "found"], body=inner),
+             h.make_node("Size", ["found"], ["number_found"]), h.make_node("Equal", ["number_found", "zero0"], ["is_empty"]),
+             h.make_node("If", ["is_empty"], ["row1"], then_branch=empty, else_branch=some),
+             h.make_node("SequenceInsert", ["list", "row1"], ["list1"]), h.make_node("Less", ["i1", "number"], ["more"])]
+    sequence = h.make_tensor_sequence_value_info
+    body = h.make_graph(nodes, "body", [ints("n"), bools("go"), ints("i"), sequence("list", T.FLOAT, None)],
+                        [bools("more"), ints("i1"), sequence("list1", T.FLOAT, None)])
+    return [h.make_node("Gather", ["w", "x"], ["picked"]), h.make_node("Mul", ["picked", "ones"], ["gathered"]),
+            h.make_node("Concat", ["off", "size"], ["ends"], axis=0), h.make_node("SequenceEmpty", [], ["begin"]),
+            h.make_node("Loop", ["", "yes", "zero0", "begin"], ["count", "list_of_rows"], body=body),
+            h.make_node("ConcatFromSequence", ["list_of_rows"], ["bags"], axis=0)]
+
+
 def model(make, kind):
     values = [h.make_tensor_value_info("x", T.INT64, [len(INDICES)]), h.make_tensor_value_info("off", T.INT64, [len(OFFSETS)])]
     constants = [constant("w", table(), np.float32), constant("zero", [0]), constant("one", [1]), constant("far", [2**62]),
                  constant("size", [len(INDICES)]), constant("number", len(OFFSETS)), constant("yes", True, bool),
                  constant("minus", [-1]), constant("zero0", 0), constant("one0", 1), constant("two0", 2),
+                 constant("table_rows", ROWS), constant("padding", PADDING), constant("nothing", []),
                  constant("last", len(OFFSETS) - 1), constant("ones", np.ones((len(INDICES), 1)), np.float32)]
     graph = h.make_graph(make(kind), "bags", values, [h.make_tensor_value_info("bags", T.FLOAT, None)], constants)
     for name, key, text in (("w", "pkg.torch.export.graph_signature.InputSpec.kind", "PARAMETER"),
@@ -94,12 +131,13 @@ def model(make, kind):
     return h.make_model(graph, producer_name="pytorch", opset_imports=[h.make_opsetid("", opset)]).SerializeToString()
 
 
-def expected(kind):
+def expected(kind, offsets=OFFSETS, padding=None):
     """Bags and the gradient of the table, for a loss that is the sum of squares."""
     w = table()
-    bags, gradient = np.zeros((len(OFFSETS), WIDTH), "float32"), np.zeros_like(w)
-    for b, (start, end) in enumerate(zip(OFFSETS, [*OFFSETS[1:], len(INDICES)])):
+    bags, gradient = np.zeros((len(offsets), WIDTH), "float32"), np.zeros_like(w)
+    for b, (start, end) in enumerate(zip(offsets, [*offsets[1:], len(INDICES)])):
         part = INDICES[start:end]
+        part = part[part != padding]
         if not len(part):
             continue
         rows = w[part]
@@ -112,8 +150,9 @@ def expected(kind):
 
 
 @pytest.mark.parametrize("kind", ["ReduceSum", "ReduceMean", "ReduceMax"])
-@pytest.mark.parametrize("make", [numbered, counted])
+@pytest.mark.parametrize("make", [numbered, counted, padded])
 def test_bags_are_trained(make, kind):
+    """Rows that are padding count in no bag, and are not trained."""
     block = mx.onnx.load(model(make, kind)).to_block()
     trained = {name: p for name, p in block.collect_params().items() if p.grad_req != "null"}
     assert list(trained) == ["w"]
@@ -122,7 +161,7 @@ def test_bags_are_trained(make, kind):
         bags = block(x, offsets)
         loss = (bags * bags).sum()
     loss.backward()
-    wanted, gradient = expected(kind)
+    wanted, gradient = expected(kind, padding=PADDING if make is padded else None)
     np.testing.assert_allclose(bags.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(trained["w"].grad().asnumpy(), gradient, rtol=1e-5, atol=1e-6)
 
@@ -133,6 +172,62 @@ def test_other_offsets_fit_the_same_block():
     rows = table()[INDICES]
     wanted = [rows[:1].sum(0), rows[:0].sum(0), rows[1:9].sum(0), rows[9:].sum(0)]
     np.testing.assert_allclose(block(x, offsets).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["ReduceSum", "ReduceMean", "ReduceMax"])
+@pytest.mark.parametrize("padding", [PADDING, ROWS - 1])
+def test_padding_of_bags_of_one_length(kind, padding):
+    """Rows of a table: five bags of two. An index below 0 counts from the end, as padding too."""
+    made = onnx.load_from_string(model(padded, kind))
+    offsets = [0, 2, 4, 6, 8]
+    for c in made.graph.initializer:
+        if c.name in ("number", "padding"):
+            c.CopyFrom(constant(c.name, {"number": len(offsets), "padding": padding}[c.name]))
+    made.graph.initializer.append(constant("off", offsets))
+    del made.graph.input[1]
+    block = mx.onnx.load(made.SerializeToString()).to_block()
+    weight = [p for p in block.collect_params().values() if p.grad_req != "null"]
+    x = np.where(INDICES == ROWS - 1, -1, INDICES)
+    with mx.autograd.record():
+        bags = block(mx.nd.array(x, dtype="int64"))
+        loss = (bags * bags).sum()
+    loss.backward()
+    wanted, gradient = expected(kind, offsets, padding)
+    np.testing.assert_allclose(bags.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(weight[0].grad().asnumpy(), gradient, rtol=1e-5, atol=1e-6)
+
+
+def _inside(made, op):
+    """The first node of that kind in the loop inside of the loop."""
+    body = made.graph
+    for _ in range(2):
+        body = [n for n in body.node if n.op_type == "Loop"][0].attribute[0].g
+    return [n for n in body.node if n.op_type == op][0]
+
+
+# What is changed in the loop inside, and which places of a bag from `start` on count then.
+LIKE_PADDED = {"another comparison": ("Equal", "Greater", lambda place, start: INDICES[place] <= PADDING),
+               "indices of the round": ("Gather", None, lambda place, start: INDICES[place - start] != PADDING),
+               "padding alone": ("Not", "Identity", lambda place, start: INDICES[place] == PADDING)}
+
+
+@pytest.mark.parametrize("what", LIKE_PADDED)
+def test_loops_that_look_like_padded_bags(what):
+    """What differs from a padded bag is computed as it stands, and is no single graph."""
+    op, other, counts = LIKE_PADDED[what]
+    made = onnx.load_from_string(model(padded, "ReduceSum"))
+    node = _inside(made, op)
+    if other:
+        node.op_type = other
+    else:
+        node.input[1] = "m"    # the number of the round
+    loaded = mx.onnx.load(made.SerializeToString())
+    bags = loaded.run({"x": INDICES.astype("int64"), "off": np.array(OFFSETS, "int64")})["bags"].asnumpy()
+    for bag, start, end in zip(bags, OFFSETS, [*OFFSETS[1:], len(INDICES)]):
+        places = [place for place in range(start, end) if counts(place, start)]
+        np.testing.assert_allclose(bag, table()[INDICES[places]].sum(0), rtol=1e-5, atol=1e-6)
+    with pytest.raises(mx.MXNetError, match="no single graph"):
+        loaded.to_block()
 
 
 REDUCE = h.make_node("ReduceSum", ["r", "zero"], ["row"], keepdims=0)
