@@ -8,6 +8,7 @@
 #include "graph/reduce_precision.h"
 #include "mxnet/op.h"
 #include "onnx/integers.h"
+#include "onnx/masks.h"
 #include "onnx/repeats.h"
 #include "onnx/transposed.h"
 #include "operator/record/traits.h"
@@ -385,7 +386,8 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph, bool grows) : session_(session), graph_(graph), grows_(grows) {
-  nodes_ = root_.nodes = JoinRepeats(JoinTransposes(IntegerNodes(*graph, *session, &made_), *graph, *session, &made_), *graph, &made_);
+  nodes_ = JoinTransposes(IntegerNodes(*graph, *session, &made_), *graph, *session, &made_);
+  nodes_ = root_.nodes = JoinMasks(JoinRepeats(nodes_, *graph, &made_), *graph, *session, &made_);
   if (!IsModel() && !grows) {
     form_ = std::make_unique<GraphForm>(*graph, *session, &root_.nodes);
     form_->Keep(KeptPlans(root_));

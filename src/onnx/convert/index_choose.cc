@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "onnx/convert/index.h"
+#include "onnx/convert/make.h"
 #include "onnx/convert/operands.h"
 
 namespace mxnet {
@@ -133,6 +134,34 @@ void NonZero(Call& c) {
   c.Out(c.Transpose(places, {1, 0}));
 }
 
+/* x with the first rows in the places where a mask is true, in their order. */
+void ScatterByMask(Call& c) {
+  const Value &x = c.in(0), &given = c.in(1), &rows = c.in(2);
+  SameDTypes(c, {x, rows});
+  const Shape& places = given.shape();
+  const int depth = places.ndim();
+  bool fits = depth > 0 && depth <= x.ndim() && rows.ndim() == x.ndim() - depth + 1;
+  for (int i = 0; fits && i < x.ndim(); ++i) fits = i < depth ? places[i] == x.shape()[i] : rows.shape()[i - depth + 1] == x.shape()[i];
+  if (!fits)
+    c.Refuse("rows of shape " + rows.shape().str() + " where a mask of shape " + places.str() + " is true, in an array of shape " +
+             x.shape().str());
+  if (x.size() == 0) return c.Out(x);
+  if (rows.size() == 0) {
+    for (const int64_t flag : c.Ints(1))
+      if (flag) c.Refuse("the mask is true, and there are no rows for it");
+    return c.Out(x);
+  }
+  const Value mask = c.Cast(given, kBool), flat = c.Reshape(mask, Shape{places.Size()});
+  const Value count = c.Op("_np_cumsum", {flat}, {{"axis", "0"}, {"dtype", "int64"}});
+  // In front of the first place the number is -1, and its row is not chosen. One behind the last
+  // row is an error.
+  const Value number = Clip(c, AddNumber(c, count, -1), 0, static_cast<double>(places.Size()));
+  const Value each = c.Reshape(TakeRows(c, rows, number), x.shape());
+  std::vector<int64_t> dims(places.begin(), places.end());
+  dims.resize(static_cast<size_t>(x.ndim()), 1);
+  c.Out(mxnet::onnx::Where(c, c.Reshape(mask, Shape(dims)), each, x));
+}
+
 /* argument: com.microsoft's, which keeps the order and has no places of the first ones. */
 void UniqueNumbers(Call& c) {
   const Value& x = c.in(0);
@@ -211,6 +240,7 @@ Rules ChooseRules() {
       {"", "NonZero", 9, kNewest, NonZero, nullptr},
       {"", "Unique", 11, kNewest, Unique, nullptr},
       {"com.microsoft", "Unique", 1, kNewest, Unique, "plain"},
+      {"mxnet.masks", "Scatter", 1, 1, ScatterByMask, nullptr},
   };
 }
 
