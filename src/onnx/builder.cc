@@ -282,6 +282,15 @@ bool GraphBuilder::Repeat(const Traces& traces, EntryMap* now, std::vector<Value
   return true;
 }
 
+Value GraphBuilder::NarrowedElements(const Value& sequence, const std::string& name) {
+  auto elements = std::make_shared<std::vector<Value>>();
+  for (const Value& e : *sequence.elements) elements->push_back(Narrowed(e, kFloat16, name + "#" + std::to_string(elements->size())));
+  Value narrow = sequence;
+  narrow.elements = std::move(elements);
+  narrow.element_dtype = kFloat16;
+  return narrow;
+}
+
 Value GraphBuilder::Converted(const Value& value, int dtype, const std::string& name) {
   const AttrDict dict{{"dtype", DTypeName(dtype)}};
   if (value.known()) return Compute(MakeAttrs(Op::Get("Cast"), dict), std::string("Cast dtype=") + DTypeName(dtype), {value})[0];

@@ -105,6 +105,7 @@ class GraphBuilder {
   bool Widens(const Value& value) const { return widens_ && value.kind == Value::kTensor && value.dtype() == kFloat16; }
   /* A value in the dtype that the model says, where it was widened. */
   Value Narrowed(const Value& value, int declared, const std::string& name) {
+    if (widens_ && declared == kFloat16 && value.kind == Value::kSequence) return NarrowedElements(value, name);
     const bool wide = widens_ && value.kind == Value::kTensor && value.dtype() == kFloat32 && declared == kFloat16;
     if (!wide) return value;
     const Value before = BeforeWidening(value);
@@ -154,6 +155,7 @@ class GraphBuilder {
   FoldedWeights* folded() const { return folded_; }
 
  private:
+  Value NarrowedElements(const Value& sequence, const std::string& name);
   Value Converted(const Value& value, int dtype, const std::string& name);
   std::vector<Value> Compute(const AttrsPtr& attrs, const std::string& text, const std::vector<Value>& operands);
   std::vector<NodeEntry> Entries(const std::vector<Value>& values);

@@ -81,6 +81,15 @@ std::vector<Value> RunLoop(Session* session, const NodeProto& node, const Env& e
   return state;
 }
 
+/* What an element along an axis would look like, of an array that has none there. */
+Value NoElementOf(const Call& call, const Value& x, int axis) {
+  std::vector<int64_t> dims(x.shape().begin(), x.shape().end());
+  dims.erase(dims.begin() + axis);
+  const Shape shape(dims);
+  if (x.kind == Value::kStrings) return StringsValue(shape, std::vector<std::string>(static_cast<size_t>(shape.Size())));
+  return call.Filled(shape, x.dtype(), 0);
+}
+
 /* All rounds of a Scan over `inputs`; the first num_state of them are the state. */
 std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const ScanSpec& spec, const std::vector<Value>& inputs) {
   std::vector<Value> state(inputs.begin(), inputs.begin() + static_cast<ptrdiff_t>(spec.num_state));
@@ -96,6 +105,12 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
   }
   std::vector<std::vector<Value>> scanned(spec.num_out);
   GraphCalls calls(c.session, &body, c.env);
+  std::vector<ValueInfo> rows(spec.num_out);
+  if (length == 0) {
+    std::vector<Value> given = state;
+    for (size_t k = 0; k < spec.num_scan; ++k) given.push_back(NoElementOf(c.call, inputs[spec.num_state + k], axes[k]));
+    rows = RowsWithoutRounds(&calls, std::move(given), body, spec.num_state);
+  }
   for (int64_t i = 0; i < length; ++i) {
     std::vector<Value> given = std::move(state);
     for (size_t k = 0; k < spec.num_scan; ++k) {
@@ -109,7 +124,7 @@ std::vector<Value> ScanOnce(const Control& c, const GraphProto& body, const Scan
   }
   for (size_t k = 0; k < spec.num_out; ++k) {
     if (spec.out_directions[k]) std::reverse(scanned[k].begin(), scanned[k].end());
-    state.push_back(c.Stack(scanned[k], spec.out_axes[k], body.outputs[spec.num_state + k]));
+    state.push_back(c.Stack(scanned[k], spec.out_axes[k], rows[k]));
   }
   return state;
 }
@@ -212,8 +227,10 @@ Value Control::Stack(std::vector<Value> values, int64_t axis, const ValueInfo& a
     const Value all = call.Op("_npi_stack", values, {{"axis", Text(axis)}, {"num_args", std::to_string(values.size())}});
     return texts ? Lettered(call, all, strings) : all;
   }
-  Shape shape(static_cast<int>(about.dims.size()) + 1, 0);
-  for (size_t i = 0; i < about.dims.size(); ++i) shape[static_cast<int>(i) + 1] = std::max<int64_t>(about.dims[i].size, 0);
+  std::vector<int64_t> dims;
+  for (const Dimension& d : about.dims) dims.push_back(std::max<int64_t>(d.size, 0));
+  dims.insert(dims.begin() + call.Axis(axis, static_cast<int>(dims.size()) + 1), 0);
+  const Shape shape(dims);
   if (about.dtype == kStringType) return StringsValue(shape, {});
   return Value(NDArray(shape, Context::CPU(), about.dtype >= 0 ? about.dtype : static_cast<int>(kFloat32)));
 }

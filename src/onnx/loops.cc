@@ -249,7 +249,10 @@ StageBuilder::Taken StageBuilder::TakeRounds(const Call& call, Rounds* rounds, c
   if (open && rounds->stacks.empty() && !reads) return MakeWhile(call, *rounds, body, INT64_MAX) ? kTaken : kNotTaken;
   if (open) return Demand(call.node.inputs[0]) ? kAgain : kNotTaken;
   const int64_t most = call.has(0) ? call.Int(0) : INT64_MAX;
-  if (most <= 0) return kNotTaken;
+  if (most <= 0 || (call.has(1) && call.in(1).known() && call.Int(1) == 0)) {
+    MakeNone(call, *rounds, body);
+    return kTaken;
+  }
   const Value& goes_on = body.ValueOf(rounds->body->outputs[0].name);
   const bool always = goes_on.known() && IntsIn(goes_on.array)[0] != 0;
   if (always && call.has(1) && !call.in(1).known() && Demand(call.node.inputs[1])) return kAgain;
@@ -330,10 +333,29 @@ static Value Stacked(const Call& call, const RoundsStack& stack, const Value& ma
   return sequence;
 }
 
+/* What a loop without rounds gives: its states, and no rows of the types that a round would
+ * give. */
+void StageBuilder::MakeNone(const Call& call, const Rounds& rounds, const Body& body) {
+  for (const auto& state : rounds.states) PutResult(call, state.output, state.value);
+  for (const auto& stack : rounds.stacks) {
+    if (stack.kind != RoundsStack::kRows) {
+      PutResult(call, stack.output, stack.before);
+      continue;
+    }
+    const TensorType& row = body.ValueOf(stack.name).type;
+    std::vector<int64_t> dims(row.shape.begin(), row.shape.end());
+    dims.insert(dims.begin() + call.Axis(stack.axis, row.shape.ndim() + 1), 0);
+    PutResult(call, stack.output, call.Filled(Shape(dims), row.dtype, 0));
+  }
+}
+
 /* Writes the node of a loop over data. False: it is none. */
 bool StageBuilder::MakeRounds(const Call& call, const Rounds& rounds, const Body& body) {
   const int64_t length = rounds.data[0].value.shape()[0];
-  if (length == 0) return false;
+  if (length == 0) {
+    MakeNone(call, rounds, body);
+    return true;
+  }
   for (const auto& stack : rounds.stacks)
     if (stack.kind == RoundsStack::kSequence && length > kMostElements) return false;
   std::map<std::string, Value> same;

@@ -299,6 +299,7 @@ static std::shared_ptr<const Model> Read(Source source, std::string path) {
   ReadWire(&source, model.get(), &functions);
   Resolve(model.get(), functions);
   FindSmallTypes(&model->graph);
+  FindHalfOutputs(&model->graph);
   GiveRowsToMaps(&model->graph);
   return model;
 }

@@ -32,6 +32,10 @@ void Resolve(Model* model, const std::vector<FunctionProto>& functions);
  * 4 bits where an operator does not take them. REQUIRES: Resolve. */
 void FindSmallTypes(GraphProto* graph);
 
+/* Says that outputs are float16 where the file does not say their type and nodes do
+ * (half_outputs.cc). REQUIRES: Resolve. */
+void FindHalfOutputs(GraphProto* graph);
+
 /* The keys of a map, in the order of the columns; null where the node has none. */
 inline const Attribute* VocabularyOf(const NodeProto& dict_vectorizer) {
   const Attribute* const words = dict_vectorizer.Find("string_vocabulary");

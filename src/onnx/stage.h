@@ -190,6 +190,7 @@ class StageBuilder {
   /* The rounds of a Loop that begins, at most `most`, if its condition follows from what is known;
    * -1 otherwise. `last` gets the states that it depends on, by their names in the body. */
   int64_t CountRounds(const Call& call, const GraphProto& body, int64_t most, Env* last);
+  void MakeNone(const Call& call, const Rounds& rounds, const Body& body);
   bool MakeRounds(const Call& call, const Rounds& rounds, const Body& body);
   bool MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most);
   static void AddStates(const Body& body, const std::vector<const RoundsState*>& states, const NodeEntry& yes, Symbol* symbol);
