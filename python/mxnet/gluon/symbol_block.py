@@ -2,7 +2,8 @@
 import os
 import warnings
 
-from .. import context as context_mod, symbol
+from .. import _dtypes, context as context_mod, symbol
+from .._operators.functions import op_info
 from ..base import CheckedValueError, MXNetError
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -30,6 +31,17 @@ def _types_of_parameters(inputs, out):
         return {}
     pairs = list(zip(out.list_arguments(), arguments or ())) + list(zip(out.list_auxiliary_states(), auxiliary or ()))
     return {name: dtype for name, dtype in pairs if dtype is not None}
+
+
+def _statistics_names(symbol):
+    """Of variables that operators with moving statistics read beside their data, whatever they are
+    called: files of other libraries have names of their own."""
+    found = set()
+    for node in symbol.nodes():
+        names = () if node.is_variable else op_info(node.op).inputs
+        if 'moving_mean' in names:
+            found.update(source.name for source, _ in node.inputs[1:])
+    return found
 
 
 class SymbolBlock(HybridBlock):
@@ -160,7 +172,7 @@ class SymbolBlock(HybridBlock):
         return self.forward(x, *args)
 
     def cast(self, dtype):
-        """Convert all Parameters to `dtype`, except those of BatchNorm when `dtype` is float16.
+        """Convert all Parameters to `dtype`, except those of BatchNorm when `dtype` has 16 bits.
 
         >>> x = mx.sym.var('x')
         >>> net = mx.gluon.SymbolBlock(mx.sym.FullyConnected(x, num_hidden=2), x)
@@ -171,9 +183,10 @@ class SymbolBlock(HybridBlock):
         'float16'
         """
         super().cast(dtype)
-        if str(dtype) == 'float16' or getattr(dtype, '__name__', '') == 'float16':
+        if _dtypes.name(dtype) in ('float16', 'bfloat16'):
+            kept = _statistics_names(self._cached_graph[1])
             for param in self.params.values():
-                if param.name.endswith(('gamma', 'beta', 'running_mean', 'running_var', 'moving_mean', 'moving_var')):
+                if param.name in kept or param.name.endswith(('gamma', 'beta', 'running_mean', 'running_var', 'moving_mean', 'moving_var')):
                     param.cast('float32')
 
     def reset_ctx(self, ctx):

@@ -141,3 +141,20 @@ def test_a_bound_graph_follows_its_arguments():
         for i in range(5):
             h = np.tanh(h @ executor.arg_dict[f"fc{i}_weight"].asnumpy().T + executor.arg_dict[f"fc{i}_bias"].asnumpy())
         np.testing.assert_allclose(executor.forward(is_train=False)[0].asnumpy(), h, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_statistics_of_a_symbol_block_stay_in_float32(dtype):
+    """As those of BatchNorm's layer, whatever they are called: bn1.weight in PyTorch's files."""
+    names = ["bn1.weight", "bn1.bias", "bn1.mean", "bn1.var"]
+    out = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc"), *map(mx.sym.var, names), fix_gamma=False)
+    net = mx.gluon.SymbolBlock(out, mx.sym.var("x", dtype="float32"))
+    net.initialize()
+    net(mx.nd.ones((2, 4)))
+    net.cast(dtype)
+    params = net.collect_params()
+    assert all(params[name].data().dtype == np.float32 for name in names) and dtype in str(params["fc_weight"].data().dtype)
+    with mx.autograd.record():
+        y = net(mx.nd.ones((2, 4), dtype=dtype))
+    y.backward()
+    assert dtype in str(y.dtype)
