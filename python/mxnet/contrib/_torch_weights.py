@@ -1,14 +1,18 @@
 """Which arrays of a file go to which parameters of a block."""
 import re
 
+import numpy as np
+
 from .. import ndarray as nd
 from .._binding import NDArrayBase
 from .._files.other_dtypes import OtherTensor
 from ..base import MXNetError, error_class
 from ..gluon import nn
+from ..ndarray._dlpack import of_other_library
+from ..util import np_shape
 from ._torch_names import names_of
 
-__all__ = ["assign", "weights_among"]
+__all__ = ["assign", "of_other_libraries", "weights_among"]
 
 _KEYS = ("state_dict", "model_state_dict", "model", "net", "weights", "params", "module")
 _WRAPPERS = ("module.", "_orig_mod.", "model.", "net.")
@@ -49,6 +53,24 @@ def weights_among(values, what, depth=0):
         raise _error(f"{what} holds dictionaries of arrays under {', '.join(map(repr, found))}; accepted: one of them, as "
                      f"mx.contrib.torch.load(path)[{found[0]!r}]")
     raise _error(f"{what} holds no arrays by name; it has {', '.join(repr(key)[:40] for key in list(values)[:_SHOWN])}")
+
+
+def of_other_libraries(values, depth=0):
+    """A dictionary with arrays of ours in the place of those of NumPy and of PyTorch's tensors,
+    also in dictionaries inside. What these refuse (tensors without memory) stays."""
+    return {key: of_other_libraries(value, depth + 1) if isinstance(value, dict) and depth < _DEEPEST else _ours(value)
+            for key, value in values.items()}
+
+
+def _ours(value):
+    if isinstance(value, (NDArrayBase, OtherTensor)) or not (isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")):
+        return value
+    try:
+        value = value if isinstance(value, np.ndarray) else of_other_library(value)
+        with np_shape(True):    # counters have the shape ()
+            return value if isinstance(value, NDArrayBase) else nd.array(value, dtype=value.dtype)
+    except TypeError:
+        return value
 
 
 def _of_quantized_layers(values):

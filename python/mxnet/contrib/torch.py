@@ -19,7 +19,7 @@ from ..ndarray import utils as _files
 from ..util import accepts_device as _accepts_device
 from ._torch_names import names_of as _names_of
 from ._torch_nets import torch_net as _torch_net
-from ._torch_weights import assign as _assign, weights_among as _weights_among
+from ._torch_weights import assign as _assign, of_other_libraries as _of_other_libraries, weights_among as _weights_among
 
 __all__ = ["get_model", "load", "load_into", "names", "save", "state_dict"]
 
@@ -190,9 +190,10 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
         Initialized or not; open dimensions are taken from the weights.
     source : str, os.PathLike, file or dict
         A file of ``torch.save`` or of safetensors, an index of several (``.index.json``), or
-        {name: array}. Of a checkpoint the dictionary
-        of weights is taken (``state_dict``, ``model``, ...), if there is one. Prefixes of wrappers
-        that all names have (``module.``, ``_orig_mod.``) and counters of batches are left out.
+        {name: array}, also with arrays of NumPy and tensors of PyTorch (``module.state_dict()``).
+        Of a checkpoint the dictionary of weights is taken (``state_dict``, ``model``, ...), if
+        there is one. Prefixes of wrappers that all names have (``module.``, ``_orig_mod.``) and
+        counters of batches are left out.
         A weight in two parts, its length and direction (``weight_norm``), is joined.
     mapping : dict, callable or 'order', optional
         How names become the block's. By default as :func:`names` tells, or as they are if they are
@@ -234,15 +235,16 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
 def _read(source):
     """(what to call it, values) of the argument `source`."""
     if isinstance(source, dict):
-        return "the given dict", source
+        return "the given dict", _of_other_libraries(source)
     function, what = "contrib.torch.load_into", getattr(source, "name", None) or repr(source)[:200]
     if hasattr(source, "read"):
         source, head = _with_head(source)
         kind = _kinds.kind_of(head)
     else:
         if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
+            hint = ", which module.state_dict() is" if hasattr(source, "state_dict") else ""
             raise _error_class(_MXNetError, TypeError)(f"[{function}] got {type(source).__name__}; accepted: a path, a file that is open "
-                                                       "for bytes, or a dictionary {name: array}")
+                                                       f"for bytes, or a dictionary {{name: array}}{hint}")
         kind = _kinds.refuse_other(function, source, ("torch", "torch_legacy", "torchscript", "safetensors", "params", "npz",
                                                       "shards"), "files of torch.save and of safetensors, their indexes (.index.json), "
                                   ".params and .npz files")

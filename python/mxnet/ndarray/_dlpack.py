@@ -83,6 +83,22 @@ def from_dlpack(dlpack):
                            f"__dlpack__ or __cuda_array_interface__, or a fresh DLPack capsule")
 
 
+def of_other_library(value):
+    """An array of PyTorch or of another library as NumPy's, or as a copy of ours where NumPy has no
+    such dtype or device. Gradients stay behind. TypeError, in the words of that library, where
+    there are no plain numbers in memory."""
+    value = value.detach() if hasattr(value, "detach") else value
+    try:
+        return np.asarray(value)
+    except (RuntimeError, ValueError, BufferError) as refused:    # views that are negated, say, whose memory has other numbers
+        raise TypeError(str(refused)) from refused
+    except TypeError as refused:
+        try:
+            return from_dlpack(value).copy()
+        except Exception as error:
+            raise refused from error
+
+
 def _ask(producer):
     # The legacy default stream is where producers and our streams meet: the array's first operation
     # waits for it.

@@ -251,6 +251,51 @@ def test_arrays_of_numpy_into_blocks_of_either_kind():
         assert type(net[0].weight.data()) is mx.np.ndarray
 
 
+class Tensor:
+    """As PyTorch's: NumPy takes it only without its gradient, and has no bfloat16."""
+
+    def __init__(self, array, detached=False):
+        self._array, self._detached, self.dtype = array, detached, str(array.dtype)
+
+    def detach(self):
+        return Tensor(self._array, True)
+
+    def __array__(self, dtype=None, copy=None):
+        if not self._detached:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if "bfloat16" in self.dtype:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self._array.asnumpy()
+
+    def __dlpack__(self, **arguments):
+        return self._array.__dlpack__(**arguments)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("make", [lambda a: a.asnumpy(), Tensor, lambda a: Tensor(a.astype("bfloat16"))])
+def test_dictionaries_of_numpy_and_of_tensors(make):
+    """module.state_dict(), with a counter of shape ()."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(2), nn.BatchNorm())
+    with mx.util.np_shape(True):
+        weights = {"0.weight": mx.nd.array([[1, 2, 3], [4, 5, 6]]), "0.bias": mx.nd.array([7, 8]), "1.weight": mx.nd.ones(2),
+                   "1.bias": mx.nd.zeros(2), "1.running_mean": mx.nd.array([1, 2]), "1.running_var": mx.nd.array([3, 4])}
+        given = {name: make(array) for name, array in weights.items()}
+        given["1.num_batches_tracked"] = np.array(5)
+    assert torch.load_into(net, {"state_dict": given, "epoch": 3}) == ([], [])
+    assert net[0].weight.data().asnumpy().tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert net[1].running_var.data().asnumpy().tolist() == [3, 4]
+    before = net[0].weight.data().asnumpy()
+    for array in given.values():
+        if isinstance(array, np.ndarray):
+            array[...] = 0
+    np.testing.assert_array_equal(net[0].weight.data().asnumpy(), before)   # copies
+    with pytest.raises(TypeError, match=r"accepted: .*, which module.state_dict\(\) is"):
+        torch.load_into(net, type("Module", (), {"state_dict": None})())
+
+
 @pytest.mark.parametrize("names", [("weight_g", "weight_v"),
                                    ("parametrizations.weight.original0", "parametrizations.weight.original1")])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
