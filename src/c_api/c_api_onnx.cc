@@ -279,6 +279,9 @@ static void ConvertModel(OnnxModelHandle handle, int num_inputs, const char** na
     TensorType type(Shape(dims + at, ndims[i]), dtypes[i], StorageType::kDense);
     for (const ValueInfo& v : session->inputs())
       if (type.dtype < 0 && v.name == names[i]) type.dtype = v.dtype;
+    MXNET_CHECK_KIND(type.dtype != kStringType, Value)
+        << "[onnx] input " << names[i] << " takes strings, which no graph of this library has; accepted: inputs of numbers, and "
+        << "contents (values=), which are fixed";
     MXNET_CHECK_KIND(type.known() && DTypeSize(type.dtype) > 0, Value)
         << "[onnx] input " << names[i] << " of shape " << type.shape << " and dtype number " << type.dtype
         << "; accepted: sizes from 0, a dtype";

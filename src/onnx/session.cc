@@ -29,11 +29,21 @@ std::string Describe(const ValueInfo& info) {
   return text + ")";
 }
 
+/* In words, for who gave something else than the model takes. */
+std::string KindOf(const Value& v) {
+  switch (v.kind) {
+    case Value::kTensor: return "an array of " + std::string(DTypeName(v.dtype()));
+    case Value::kStrings: return "an array of strings";
+    case Value::kSequence: return "a sequence of " + std::to_string(v.elements->size()) + " values";
+    default: return "nothing";
+  }
+}
+
 /* Floats become each other, integers too; PyTorch and NumPy make float64 where float32 is meant. */
 void CheckTensor(const ValueInfo& info, Value* v) {
   MXNET_CHECK_KIND(info.kind != ValueInfo::kTensor || (info.dtype == kStringType ? v->kind == Value::kStrings : v->kind == Value::kTensor),
                    Value)
-      << "[onnx] input " << info.name << " is not a tensor of the kind that the model takes; accepted: " << Describe(info);
+      << "[onnx] input " << info.name << " is " << KindOf(*v) << "; accepted: " << Describe(info);
   if (v->kind != Value::kTensor || info.kind != ValueInfo::kTensor) return;
   if (info.has_shape) {
     bool fits = v->ndim() == static_cast<int>(info.dims.size());
@@ -186,21 +196,25 @@ void Session::CheckInputs(Env* inputs) const {
     for (const ValueInfo& v : inputs_) text += (text.empty() ? "" : ", ") + v.name + " " + Describe(v);
     return text;
   };
+  const auto& all = model_->graph.inputs;
+  const auto check_names = [&] {
+    for (const auto& kv : *inputs)
+      MXNET_CHECK_KIND(std::any_of(all.begin(), all.end(), [&](const ValueInfo& v) { return v.name == kv.first; }), Value)
+          << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
+  };
   size_t known = 0;  // of those that are given
-  for (const ValueInfo& v : model_->graph.inputs) {
+  for (const ValueInfo& v : all) {
     const auto it = inputs->find(v.name);
     if (it != inputs->end())
       CheckTensor(v, &it->second), ++known;
     else if (v.kind == ValueInfo::kOptional)
       (*inputs)[v.name] = Value(), ++known;
-    else
-      MXNET_CHECK_KIND(constants_.count(v.name), Value) << "[onnx] no value for the input " << v.name << "; accepted: " << accepted();
+    else if (!constants_.count(v.name)) {
+      check_names();  // a wrong name tells more than a missing one
+      MXNET_THROW(Value) << "[onnx] no value for the input " << v.name << "; accepted: " << accepted();
+    }
   }
-  if (known == inputs->size()) return;
-  const auto& all = model_->graph.inputs;
-  for (const auto& kv : *inputs)
-    MXNET_CHECK_KIND(std::any_of(all.begin(), all.end(), [&](const ValueInfo& v) { return v.name == kv.first; }), Value)
-        << "[onnx] the model has no input " << kv.first << "; accepted: " << accepted();
+  if (known != inputs->size()) check_names();
 }
 
 std::vector<Value> Session::Run(Env inputs, const std::map<std::string, NDArray>& into) {

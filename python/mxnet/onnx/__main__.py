@@ -28,11 +28,14 @@ def _pairs(texts, what):
     return pairs
 
 
-def _whole(text, what, accepted):
+def _size(text, what, accepted):
     try:
-        return int(text)
+        size = int(text)
     except ValueError:
-        raise ValueError(f"[onnx] --{what}; accepted: {accepted}") from None
+        size = -1
+    if size < 0:
+        raise ValueError(f"[onnx] --{what}; accepted: {accepted}, from 0 on")
+    return size
 
 
 def _known(names, accepted, what):
@@ -47,11 +50,11 @@ def _free_names(model):
 
 
 def _shapes(model, args, needed=True):
-    shapes = {name: tuple(_whole(d, f"shape {name}={value}", "sizes with commas between") for d in value.replace("x", ",").split(",") if d)
+    shapes = {name: tuple(_size(d, f"shape {name}={value}", "sizes with commas between") for d in value.replace("x", ",").split(",") if d)
               for name, value in _pairs(args.shape, "shape").items()}
     _known(shapes, [i.name for i in model.inputs], "input")
     sizes = {d: n for i in model.inputs for d, n in zip(i.shape or (), shapes.get(i.name, ())) if isinstance(d, str)}
-    given = {name: _whole(value, f"size {name}={value}", "a number") for name, value in _pairs(args.size, "size").items()}
+    given = {name: _size(value, f"size {name}={value}", "a number") for name, value in _pairs(args.size, "size").items()}
     _known(given, _free_names(model), "free size")
     sizes.update(given)
     for info in model.inputs:
@@ -89,8 +92,22 @@ def _random(model, shapes, seed=0):
     return values
 
 
+def _read(name, path):
+    """An array of a .npy file."""
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"[onnx] --input {name}={path} cannot be read ({error}); accepted: a file of numpy.save with numbers, "
+                         "or with strings of a fixed width") from None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"[onnx] --input {name}={path} has several arrays ({', '.join(array.files)}); accepted: a .npy file, of one")
+    return array
+
+
 def _inputs(model, args):
-    given = {name: np.load(path, allow_pickle=False) for name, path in _pairs(args.input, "input").items()}
+    paths = _pairs(args.input, "input")
+    _known(paths, [i.name for i in model.inputs + model.with_defaults], "input")
+    given = {name: _read(name, path) for name, path in paths.items()}
     shapes = _shapes(model, args)
     made = {k: v for k, v in _random(model, shapes).items() if k not in given} if len(given) < len(model.inputs) else {}
     return {**made, **given}
@@ -127,7 +144,7 @@ def _timed(call, seconds):
     call()
     first = time.perf_counter() - begin
     times = []
-    while sum(times) < seconds and len(times) < 10000:
+    while not times or (sum(times) < seconds and len(times) < 10000):
         begin = time.perf_counter()
         call()
         times.append(time.perf_counter() - begin)

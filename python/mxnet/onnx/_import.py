@@ -39,12 +39,24 @@ def _no_shape(info):
 def to_symbol(model, shapes=None, dtypes=None, values=None, learns=None):
     """A symbol and its parameters by name, for any size of a first dimension that the file leaves
     open and `shapes` does not give. `learns`: see `Model._convert`."""
-    shapes, values = dict(shapes or {}), dict(values or {})
+    for what, given in (("shapes", shapes), ("dtypes", dtypes), ("values", values)):
+        if given is not None and not isinstance(given, dict):
+            raise TypeError(f"[onnx] {what} is a {type(given).__name__}; accepted: a dictionary by the names of inputs")
+    shapes, dtypes, values = dict(shapes or {}), dict(dtypes or {}), dict(values or {})
+    known = [info.name for info in model.inputs + model.with_defaults]
+    for what, given in (("shapes", shapes), ("dtypes", dtypes), ("values", values)):
+        for name in given:
+            if name not in known:
+                raise ValueError(f"[onnx] {what} has {name!r}, which is no input; accepted: {', '.join(known) or 'none'}")
+    for name, shape in shapes.items():
+        if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
+            raise ValueError(f"[onnx] shapes has {tuple(shape)} for {name}; accepted: sizes from 0. A free first dimension stays free "
+                             "where shapes= leaves the input out")
     probe, free, guessed = _probe_shapes(model.inputs, shapes, _batch.PROBES[0], values)
     if guessed and not values:
         _no_shape(guessed[0])
     try:
-        made = model._convert(probe, dtypes or {}, values, learns)
+        made = model._convert(probe, dtypes, values, learns)
     except MXNetError as error:
         if not guessed:
             raise

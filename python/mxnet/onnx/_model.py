@@ -2,175 +2,20 @@
 import ctypes
 import html
 import json
-import numbers
 import os
-
-import numpy as _np
 
 from .._binding import onnx_run
 from .._files import kinds as _kinds
 from ..base import MXNetError, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
 from ..context import current_context, Context
 from .. import _dtypes
-from ..ndarray import NDArray, array as _nd_array
+from ..ndarray import NDArray
 from ..numpy import ndarray as _np_ndarray
 from ..symbol import Symbol
 from ..util import is_np_array as _is_np_array
+from ._values import Handle, array_of_strings, as_arrays as _as_arrays, from_value, row_of_map, takes_sequence, to_value as _to_value
 
 __all__ = ["Model", "load", "operators"]
-
-# ONNX's types of few bits by their names in ml_dtypes: integers are stored here as numbers of 8
-# bits, floats by their bits. What the file calls floats.
-_INTEGERS = {"int4": "int8", "int2": "int8", "uint4": "uint8", "uint2": "uint8"}
-_FLOATS = {"float8_e4m3fn": "FLOAT8E4M3FN", "float8_e4m3fnuz": "FLOAT8E4M3FNUZ", "float8_e5m2": "FLOAT8E5M2",
-           "float8_e5m2fnuz": "FLOAT8E5M2FNUZ", "float8_e8m0fnu": "FLOAT8E8M0", "float4_e2m1fn": "FLOAT4E2M1"}
-_NONE, _TENSOR, _STRINGS, _SEQUENCE = range(4)
-
-
-class _Handle:
-    """A value of the library, given back at the end."""
-
-    def __init__(self, handle):
-        self.handle = handle
-
-    def __del__(self):
-        if self.handle is not None and _LIB is not None:
-            _LIB.MXOnnxValueFree(self.handle)
-
-
-def _strings(value):
-    """The shape of an array of strings, their number and pointers to their bytes."""
-    texts = _np.asarray(value, dtype=object)
-    flat = texts.ravel().tolist()
-    ends = ()
-    if len(flat) > 64:   # in one piece of memory, between zeros, which is faster for many
-        try:
-            data = _np.frombuffer("\0".join(flat).encode() + b"\0", dtype=_np.uint8)
-            ends = _np.flatnonzero(data == 0)
-        except TypeError:
-            pass
-    if flat and len(ends) == len(flat):
-        starts = _np.zeros(len(flat), dtype=_np.uintp)
-        starts[1:] = ends[:-1] + 1
-        starts += data.ctypes.data
-        pointers = starts.ctypes.data_as(ctypes.POINTER(ctypes.c_char_p))
-        pointers.texts = data, starts   # as long as the pointers
-        return texts.shape, len(flat), pointers
-    for text in flat:
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"[onnx] an array of {type(text).__name__}; accepted: numbers or strings")
-    encoded = [t if isinstance(t, bytes) else t.encode() for t in flat]
-    return texts.shape, len(flat), (ctypes.c_char_p * len(flat))(*encoded)
-
-
-def _stored(given, stored):
-    """An array of ml_dtypes as the bytes that the library has; `stored`: the type that the model
-    takes, None where any will do."""
-    name = given.dtype.name
-    if name in _INTEGERS:
-        return given.astype(_INTEGERS[name])
-    if name not in _FLOATS:
-        return given
-    if stored not in (_FLOATS[name], None):
-        raise TypeError(f"[onnx] an array of {name}; accepted: numbers of {stored}")
-    return given.view("uint8")
-
-
-def _to_value(value, dtype, ctx, stored=None):
-    """What a caller gave, as a value of the library."""
-    out = ctypes.c_void_p()
-    if value is None:
-        raise ValueError("[onnx] None as a value; leave an optional input out")
-    if isinstance(value, (list, tuple)) and dtype == "sequence":
-        parts = [_to_value(v, None, ctx) for v in value]
-        handles = (ctypes.c_void_p * len(parts))(*[p.handle for p in parts])
-        check_call(_LIB.MXOnnxValueCreateSequence(ctypes.c_int(len(parts)), handles, ctypes.byref(out)))
-        return _Handle(out)
-    if not isinstance(value, NDArray):
-        given = _np.asarray(value)
-        if given.dtype.kind in "UOST":
-            shape, size, texts = _strings(value)
-            dims = (ctypes.c_int64 * len(shape))(*shape)
-            check_call(_LIB.MXOnnxValueCreateStrings(ctypes.c_int(len(shape)), dims, ctypes.c_int64(size), texts, ctypes.byref(out)))
-            return _Handle(out)
-        if not isinstance(value, _np.ndarray) and dtype not in (None, "string", "sequence"):
-            given = given.astype("float32" if dtype == "bfloat16" else dtype)   # numbers and lists have no dtype of their own
-        value = _from_numpy(_stored(given, stored), ctx)
-    check_call(_LIB.MXOnnxValueCreateTensor(value.handle, ctypes.byref(out)))
-    return _Handle(out)
-
-
-def _row_of_map(info, given):
-    """The values of a dictionary in the order of the keys that the model knows: 0 where one is
-    absent; others are left out."""
-    kind = int if all(isinstance(label, int) for label in info.labels) else str
-    for key, value in given.items():
-        fits = isinstance(key, str) if kind is str else isinstance(key, numbers.Integral)
-        if not fits or not isinstance(value, numbers.Real):
-            raise TypeError(f"[onnx] input {info.name} has the item {key!r}: {value!r}; accepted: a dictionary of numbers, "
-                            f"whose keys are {'strings' if kind is str else 'integers'}")
-    return _np.array([[given.get(label, 0) for label in info.labels]], dtype=info.dtype)
-
-
-def _takes_sequence(info, value):
-    """An optional may be one too: a list of arrays says so."""
-    return info.kind == "sequence" or (info.kind == "optional" and isinstance(value, (list, tuple)) and
-                                       all(isinstance(v, (NDArray, _np.ndarray)) for v in value))
-
-
-def _from_numpy(given, ctx):
-    """An array with NumPy's shape and dtype, also () and sizes of 0."""
-    if given.size > 0 and given.ndim > 0:
-        return _nd_array(given, ctx=ctx, dtype=given.dtype)
-    from .. import util
-    with util.np_shape(True):
-        return _nd_array(given, ctx=ctx, dtype=given.dtype)
-
-
-def _as_arrays(values, ctx):
-    """`values` with arrays of ours in the place of NumPy's, and arrays of strings as their shapes
-    and lists; None where one is something else."""
-    found, all_theirs = [], True
-    for value in values:
-        if type(value) is _np.ndarray and value.dtype.isbuiltin == 1 and value.dtype.kind in "fiub":
-            value = _from_numpy(value, ctx)
-        elif type(value) is _np.ndarray and value.dtype.kind in "OU":
-            value = value.shape, value.ravel().tolist()
-        elif isinstance(value, NDArray):
-            all_theirs = False
-        else:
-            return None
-        found.append(value)
-    if all_theirs and _is_np_array():
-        found = [value.as_np_ndarray() if isinstance(value, NDArray) else value for value in found]
-    return tuple(found)
-
-
-def _array_of_strings(texts, shape):
-    values = _np.empty(len(texts), dtype=object)
-    values[:] = texts
-    return values.reshape(shape)
-
-
-def _from_value(handle, make):
-    """A value of the library for the caller; `make`: the class of arrays."""
-    kind = ctypes.c_int()
-    check_call(_LIB.MXOnnxValueGetKind(handle.handle, ctypes.byref(kind)))
-    if kind.value == _NONE:
-        return None
-    if kind.value == _TENSOR:
-        out = NDArrayHandle()
-        check_call(_LIB.MXOnnxValueGetTensor(handle.handle, ctypes.byref(out)))
-        return make(handle=out)
-    if kind.value == _STRINGS:
-        ndim, dims, count, texts = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)(), ctypes.c_int64(), ctypes.POINTER(ctypes.c_char_p)()
-        check_call(_LIB.MXOnnxValueGetStrings(handle.handle, ctypes.byref(ndim), ctypes.byref(dims), ctypes.byref(count),
-                                              ctypes.byref(texts)))
-        return _array_of_strings([t.decode() for t in texts[:count.value]], [dims[i] for i in range(ndim.value)])
-    count, elements = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)()
-    check_call(_LIB.MXOnnxValueGetElements(handle.handle, ctypes.byref(count), ctypes.byref(elements)))
-    handles = [_Handle(ctypes.c_void_p(elements[i])) for i in range(count.value)]
-    return [_from_value(h, make) for h in handles]
 
 
 class _Info:
@@ -185,11 +30,14 @@ class _Info:
         self.stored, self.labels = about.get("stored"), about.get("labels")
         self.shape = None if about["shape"] is None else tuple(about["shape"])
 
-    def __repr__(self):
+    def described(self):
+        """The dtype, and the shape with what is no tensor, as texts."""
         shape = "any shape" if self.shape is None else "(" + ", ".join("?" if d is None else str(d) for d in self.shape) + ")"
-        kind = "" if self.kind == "tensor" else f" {self.kind}"
         stored = f" of {self.stored}" if self.stored else ""
-        return f"{self.name}: {self.dtype or 'any'}{stored} {shape}{kind}"
+        return f"{self.dtype or 'any'}{stored}", shape if self.kind == "tensor" else f"{shape} {self.kind}"
+
+    def __repr__(self):
+        return f"{self.name}: {' '.join(self.described())}"
 
 
 _NO_ARRAYS = {}   # for outputs; never changed
@@ -222,6 +70,7 @@ class Model(NotCopied):
 
     handle = None
     precision = None
+    _instead = "its file. mx.onnx.load(path) makes one in each process; threads of a process share it"
 
     def __init__(self, handle, ctx):
         self.handle, self.ctx, self._copies = handle, ctx, ctx.device_type == "cpu"
@@ -244,7 +93,7 @@ class Model(NotCopied):
 
     def _rows(self, inputs):
         """The inputs with rows in the place of dictionaries, where the model takes maps."""
-        return {name: _row_of_map(self._maps[name], value) if name in self._maps and isinstance(value, dict) else value
+        return {name: row_of_map(self._maps[name], value) if name in self._maps and isinstance(value, dict) else value
                 for name, value in inputs.items()}
 
     def _named(self, args, kwargs):
@@ -273,11 +122,11 @@ class Model(NotCopied):
             if isinstance(result, NDArray):
                 continue
             if isinstance(result, tuple):
-                results[i] = _array_of_strings(result[1], result[0])
+                results[i] = array_of_strings(result[1], result[0])
             else:
                 ours = [v for v in values if isinstance(v, NDArray)]
                 numpy = any(isinstance(v, _np_ndarray) for v in ours) or (numpy and not ours)
-                results[i] = _from_value(_Handle(result), _np_ndarray if numpy else NDArray)
+                results[i] = from_value(Handle(result), _np_ndarray if numpy else NDArray)
         return results
 
     def __call__(self, *args, **kwargs):
@@ -314,6 +163,13 @@ class Model(NotCopied):
             raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
                             "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name; "
                             "mx.onnx.runtime has its interface")
+        if not all(isinstance(name, str) for name in inputs):
+            raise TypeError(f"[onnx] run got inputs called {', '.join(map(repr, inputs))}; accepted: names, "
+                            f"{', '.join(self._names)}")
+        if out is not None and not isinstance(out, dict):
+            raise TypeError(f"[onnx] out is a {type(out).__name__}; accepted: a dictionary {{name of an output: array}}")
+        if out and len({id(array) for array in out.values()}) < len(out):
+            raise ValueError(f"[onnx] out has one array for several of {', '.join(out)}; accepted: an array for each")
         if self._maps:
             inputs = self._rows(inputs)
         results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out) if out else _NO_ARRAYS)
@@ -323,11 +179,11 @@ class Model(NotCopied):
                 named.update(out)
             return named
         from .. import util
-        about = {i.name: "sequence" if _takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
+        about = {i.name: "sequence" if takes_sequence(i, inputs.get(i.name)) else i.dtype for i in self.inputs}
         arrays = [v for v in inputs.values() if isinstance(v, NDArray)]
         numpy = any(isinstance(v, _np_ndarray) for v in arrays) or (not arrays and util.is_np_array())
         stored = {i.name: i.stored or i.dtype for i in self.inputs}
-        values = [_to_value(v, about.get(name), self.ctx, stored.get(name)) for name, v in inputs.items()]
+        values = [_to_value(v, about.get(name), self.ctx, stored.get(name), f"input {name}") for name, v in inputs.items()]
         handles = (ctypes.c_void_p * len(values))(*[v.handle for v in values])
         given = dict(out or {})
         for name, array in given.items():
@@ -337,9 +193,9 @@ class Model(NotCopied):
         check_call(_LIB.MXOnnxModelRunInto(
             self.handle, ctypes.c_int(len(values)), c_str_array(list(inputs)), handles, ctypes.c_int(len(given)), c_str_array(list(given)),
             (NDArrayHandle * len(given))(*[a.handle for a in given.values()]), ctypes.byref(count), ctypes.byref(made)))
-        results = [_Handle(ctypes.c_void_p(made[i])) for i in range(count.value)]
+        results = [Handle(ctypes.c_void_p(made[i])) for i in range(count.value)]
         make = _np_ndarray if numpy else NDArray
-        return {info.name: given[info.name] if info.name in given else _from_value(h, make) for info, h in zip(self.outputs, results)}
+        return {info.name: given[info.name] if info.name in given else from_value(h, make) for info, h in zip(self.outputs, results)}
 
     def convert(self, shapes=None, dtypes=None, values=None):
         """The same computation as a symbol of this library, for given shapes of inputs.
@@ -378,7 +234,8 @@ class Model(NotCopied):
         """A symbol and parameters; `learns`: for training, with operators on weights or without."""
         about = {i.name: (i.dtype, i.stored or i.dtype) for i in self.inputs}
         values = self._rows(values)
-        given = [_to_value(v, about.get(n, (None,))[0], self.ctx, about.get(n, (None, None))[1]) for n, v in values.items()]
+        given = [_to_value(v, about.get(n, (None,))[0], self.ctx, about.get(n, (None, None))[1], f"input {n}")
+                 for n, v in values.items()]
         names = list(shapes)
         ndims = (ctypes.c_int * len(names))(*[len(shapes[n]) for n in names])
         flat = [int(d) for n in names for d in shapes[n]]
@@ -465,9 +322,9 @@ class Model(NotCopied):
         return "\n".join(lines) + ">"
 
     def _repr_html_(self):
-        rows = [(kind, i) for kind, infos in (("in", self.inputs), ("out", self.outputs)) for i in infos]
-        cells = "".join(f"<tr><td>{kind}</td><td><b>{html.escape(i.name)}</b></td><td>{html.escape(str(i.dtype))}</td>"
-                        f"<td>{html.escape(str(i.shape))}</td></tr>" for kind, i in rows)
+        rows = [(kind, i.name, *i.described()) for kind, infos in (("in", self.inputs), ("out", self.outputs)) for i in infos]
+        cells = "".join(f"<tr><td>{kind}</td><td><b>{html.escape(name)}</b></td><td>{html.escape(dtype)}</td>"
+                        f"<td>{html.escape(shape)}</td></tr>" for kind, name, dtype, shape in rows)
         title = html.escape(repr(self).splitlines()[0].strip("<>"))
         return f"<table><caption>{title}</caption>{cells}</table>"
 
@@ -478,6 +335,30 @@ def _set_precision(model, precision):
     used = ctypes.c_int()
     check_call(_LIB.MXOnnxModelSetPrecision(model.handle, ctypes.c_int(_dtypes.number(precision)), ctypes.byref(used)))
     model.precision = _dtypes.NAMES[used.value] if used.value else None
+
+
+def _path_or_bytes(model):
+    """Where a model is, or what is in it. TypeError, with what to do, for anything else."""
+    what = type(model).__name__
+    if hasattr(model, "SerializeToString"):
+        if not hasattr(model, "graph"):
+            raise TypeError(f"[onnx.load] got the {what} of the package onnx; accepted: a ModelProto, which onnx.helper.make_model makes "
+                            "of a graph")
+        return model.SerializeToString()
+    if hasattr(model, "read"):
+        model = model.read()
+        if isinstance(model, str):
+            raise TypeError(f"[onnx.load] got a file that is open for text ({what}); accepted: open(path, 'rb'), which gives bytes")
+    if isinstance(model, (bytes, bytearray, memoryview, str, os.PathLike)):
+        return model
+    if isinstance(model, Model):
+        raise TypeError("[onnx.load] got a Model, which is loaded; call it, or give its file")
+    hint = ""
+    if hasattr(model, "state_dict"):
+        hint = ". torch.onnx.export(module, inputs, 'model.onnx') writes a module of PyTorch to a file"
+    elif isinstance(model, dict):
+        hint = ". mx.contrib.torch.load_into(net, weights) puts weights into a Gluon network"
+    raise TypeError(f"[onnx.load] got {what}; accepted: a path, bytes, a file that is open for bytes, or an onnx.ModelProto{hint}")
 
 
 def load(model, ctx=None, folder=None, precision=None):
@@ -520,10 +401,7 @@ def load(model, ctx=None, folder=None, precision=None):
     """
     ctx = current_context() if ctx is None else Context(ctx)
     handle = ctypes.c_void_p()
-    if hasattr(model, "SerializeToString"):
-        model = model.SerializeToString()
-    elif hasattr(model, "read"):
-        model = model.read()
+    model = _path_or_bytes(model)
     if isinstance(model, (bytes, bytearray, memoryview)):
         data = bytes(model)
         check_call(_LIB.MXOnnxModelCreateFromBuffer(data, ctypes.c_size_t(len(data)), c_str(os.fspath(folder)) if folder else None,

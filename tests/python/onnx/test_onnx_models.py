@@ -202,7 +202,7 @@ def test_plans_of_a_large_model_do_not_pile_up():
 @pytest.mark.parametrize("given, words", [
     ({"x": np.ones((2, 5), "float32")}, "shape (2,5); accepted: float32 (n, 4)"),
     ({"x": np.ones((2, 4), "int32")}, "is int32; accepted"),
-    ({"z": np.ones((2, 4), "float32")}, "no value for the input x"),
+    ({"z": np.ones((2, 4), "float32")}, "no input z; accepted: x"),
     ({"x": np.ones((2, 4), "float32"), "z": np.ones(1, "float32")}, "no input z"),
     ({}, "no value for the input x")])
 def test_inputs_that_do_not_fit(given, words):

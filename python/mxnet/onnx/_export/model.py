@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from ..._files.whole_files import NewFile, write_file
-from ...base import CheckedValueError, __version__
+from ...base import CheckedValueError, MXNetError, __version__, error_class
 from ...ndarray import NDArray
 from . import families, shapes
 from .conversion import Dimensions
@@ -96,7 +96,7 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
     'fc.onnx'
     """
     package = onnx()
-    path = os.fspath(onnx_file_path)
+    path = _path_to_write(onnx_file_path)
     opset = _opset(opset_version)
     in_types = in_types if input_type is None else input_type
     in_shapes = in_shapes if input_shape is None else input_shape
@@ -114,7 +114,17 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
                                       for o in model.graph.output):
         model = package.shape_inference.infer_shapes(model, data_prop=True)
     _write(model, path, large_model)
-    return onnx_file_path
+    return path
+
+
+def _path_to_write(given):
+    """As a text; found out before the work."""
+    path = os.fsdecode(given)
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise error_class(MXNetError, FileNotFoundError)(
+            f"[onnx.export_model] onnx_file_path is {path!r}; accepted: a path in a folder that is there")
+    return path
 
 
 def get_operator_support(opset_version=None):

@@ -51,6 +51,7 @@ class Source:
             if isinstance(shape, NDArray) or hasattr(shape, "__array__"):
                 self.dtypes.setdefault(name, shape.dtype)
                 shape = shape.shape
+            _check_sizes(name, shape)
             self.set_free(name, shape)
             self.shapes[name] = tuple(2 if isinstance(size, str) or size is None else int(size)
                                       for size in shape)
@@ -85,6 +86,12 @@ class Source:
         for name, dtype in types.items():
             _dtypes.number(dtype)
             self.dtypes[name] = dtype
+
+
+def _check_sizes(name, shape):
+    if any(isinstance(size, numbers.Integral) and size < 0 for size in shape):
+        raise CheckedValueError(f"[onnx.export_model] in_shapes has {tuple(shape)} for {name}; accepted: sizes from 0, and a "
+                                "name, such as 'batch', or None for a size that is free")
 
 
 def _one_each(in_types, source):
@@ -180,6 +187,9 @@ def _samples(in_shapes, in_types):
     shapes = _listed(in_shapes, "in_shapes")
     if isinstance(shapes, dict):
         shapes = list(shapes.values())
+    for number, shape in enumerate(shapes):
+        if not isinstance(shape, NDArray):
+            _check_sizes(f"input {number}", shape)
     types = list(in_types) if isinstance(in_types, (list, tuple)) else [in_types] * len(shapes)
     return [shape if isinstance(shape, NDArray) else
             nd.zeros(tuple(2 if s is None or isinstance(s, str) else s for s in shape), dtype=dtype)
@@ -197,12 +207,32 @@ def _trace(block, in_shapes, in_types):
     samples = _samples(in_shapes, in_types)
     if util.is_np_array():
         samples = [s.as_np_ndarray() for s in samples]
-    block(*samples)
+    try:
+        block(*samples)
+    except TypeError as error:      # Python's, for another number of arguments
+        raise CheckedTypeError(f"[onnx.export_model] the block {block.name!r} cannot be called with {len(samples)} arrays, one for each "
+                               f"of in_shapes: {error}") from error
     return was_active
+
+
+def _graph_block(block, in_shapes):
+    """The block whose graph is written. A recurrent layer makes its first states for a batch of any
+    size inside another block."""
+    from ...gluon import HybridBlock, nn, rnn
+    if not isinstance(block, HybridBlock):
+        raise CheckedTypeError(f"[onnx.export_model] the block {block.name!r} is a {type(block).__name__}, which has no graph; accepted: "
+                               "a HybridBlock, such as nn.HybridSequential")
+    alone = isinstance(block, (rnn.RNN, rnn.LSTM, rnn.GRU)) and in_shapes is not None and len(_listed(in_shapes, "in_shapes")) == 1
+    if not alone:
+        return block
+    outer = nn.HybridSequential(prefix="")
+    outer.add(block)
+    return outer
 
 
 def _of_block(block, params, in_shapes, in_types):
     from ...gluon._graph_files import graph_arrays
+    block = _graph_block(block, in_shapes)
     was_active = True
     if not block._cached_graph:
         was_active = _trace(block, in_shapes, in_types)
