@@ -32,8 +32,8 @@ mxnet.gluon.block mxnet.gluon.loss mxnet.gluon.nn mxnet.gluon.rnn mxnet.gluon.da
 mxnet.gluon.data.vision mxnet.gluon.data.batchify mxnet.gluon.data mxnet.gluon.utils mxnet.gluon.trainer mxnet.gluon.metric
 mxnet.gluon.model_zoo.vision mxnet.gluon.model_zoo mxnet.gluon.contrib.nn mxnet.gluon.contrib.rnn
 mxnet.gluon.contrib.data mxnet.gluon.contrib.estimator mxnet.gluon.contrib mxnet.gluon.probability mxnet.gluon
-mxnet.contrib.quantization mxnet.contrib.text mxnet.contrib.tensorboard mxnet.contrib.io mxnet.contrib.autograd mxnet.onnx
-mxnet.contrib.onnx mxnet.contrib.safetensors mxnet.contrib.torch mxnet.contrib mxnet
+mxnet.contrib.quantization mxnet.contrib.text mxnet.contrib.tensorboard mxnet.contrib.io mxnet.contrib.autograd mxnet.onnx.runtime
+mxnet.onnx mxnet.contrib.onnx mxnet.contrib.safetensors mxnet.contrib.torch mxnet.contrib mxnet
 """.split()
 BY_OTHERS = {"mxnet.numpy", "mxnet.numpy_extension", *(f"mxnet.{kind}.{name}" for kind in ("ndarray", "symbol")
                                                         for name in ("op", "contrib", "linalg", "image"))}

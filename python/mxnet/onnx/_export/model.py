@@ -42,7 +42,7 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
         shape get theirs by inference. A text or None in the place of a size makes it free.
     in_types : dtype or list of dtype
         Dtypes of inputs: one for all of them, or one for each.
-    onnx_file_path : str
+    onnx_file_path : str or path
         The file. An older one stays as it is until the new one is complete.
     verbose : bool
         Print each node with the ONNX operators that stand for it.
