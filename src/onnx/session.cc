@@ -44,14 +44,15 @@ void CheckTensor(const ValueInfo& info, Value* v) {
   MXNET_CHECK_KIND(info.kind != ValueInfo::kTensor || (info.dtype == kStringType ? v->kind == Value::kStrings : v->kind == Value::kTensor),
                    Value)
       << "[onnx] input " << info.name << " is " << KindOf(*v) << "; accepted: " << Describe(info);
-  if (v->kind != Value::kTensor || info.kind != ValueInfo::kTensor) return;
+  const bool strings = v->kind == Value::kStrings;  // of which any number will do
+  if ((v->kind != Value::kTensor && !strings) || info.kind != ValueInfo::kTensor) return;
   if (info.has_shape) {
     bool fits = v->ndim() == static_cast<int>(info.dims.size());
-    for (int i = 0; fits && i < v->ndim(); ++i)
+    for (int i = 0; fits && !strings && i < v->ndim(); ++i)
       fits = info.dims[static_cast<size_t>(i)].size < 0 || info.dims[static_cast<size_t>(i)].size == v->shape()[i];
     MXNET_CHECK_KIND(fits, Value) << "[onnx] input " << info.name << " has shape " << v->shape() << "; accepted: " << Describe(info);
   }
-  if (info.dtype < 0 || v->dtype() == info.dtype) return;
+  if (strings || info.dtype < 0 || v->dtype() == info.dtype) return;
   const bool same_kind = IsFloating(v->dtype()) == IsFloating(info.dtype) && v->dtype() != kBool && info.dtype != kBool;
   MXNET_CHECK_KIND(same_kind, Type) << "[onnx] input " << info.name << " is " << DTypeName(v->dtype()) << "; accepted: " << Describe(info);
   if (v->array.is_none()) return;

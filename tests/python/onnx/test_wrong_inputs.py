@@ -137,8 +137,12 @@ def test_graphs_have_no_strings():
     graph = h.make_graph([h.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", keys_strings=["a"], values_int64s=[1])], "g",
                          [h.make_tensor_value_info("x", T.STRING, ["n"])], [h.make_tensor_value_info("y", T.INT64, ["n"])])
     opsets = [h.make_opsetid("", 17), h.make_opsetid("ai.onnx.ml", 2)]
+    model = mx.onnx.load(h.make_model(graph, opset_imports=opsets, ir_version=8))
     with pytest.raises(mx.MXNetError, match="input x takes strings, which no graph of this library has; accepted: inputs of numbers"):
-        mx.onnx.load(h.make_model(graph, opset_imports=opsets, ir_version=8)).to_block()
+        model.to_block()
+    with pytest.raises(ValueError, match=r"input x has shape \(1,1\); accepted: string \(n\)"):
+        model([["a"]])
+    assert model(["a", "b"]).asnumpy().tolist() == [1, -1]
 
 
 def test_a_notebook_shows_shapes_as_the_report_does(model):
