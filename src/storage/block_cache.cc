@@ -41,6 +41,15 @@ BlockCache::Block BlockCache::Take(size_t size, size_t most) {
   return Block();
 }
 
+BlockCache::Block BlockCache::TakeBelow(size_t size, size_t least) {
+  for (auto bin = bins_.lower_bound(size); bin != bins_.begin();) {
+    --bin;
+    if (bin->first < least) break;
+    if (bin->second.top != kNone) return Remove(bin->second.top);
+  }
+  return Block();
+}
+
 BlockCache::Block BlockCache::TakeOldest(uint32_t tick) {
   if (oldest_ == kNone || nodes_[oldest_].tick >= tick) return Block();
   return Remove(oldest_);

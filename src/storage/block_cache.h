@@ -31,6 +31,8 @@ class BlockCache {
   void Put(void* ptr, size_t size, uint32_t tick);
   /* A block of `size`, else the smallest of up to `most` bytes; none: an empty one. */
   Block Take(size_t size, size_t most);
+  /* The largest block of less than `size` bytes, but not less than `least`; none: an empty one. */
+  Block TakeBelow(size_t size, size_t least);
   /* The block that has lain here longest, if it was put here before `tick`. */
   Block TakeOldest(uint32_t tick);
   void TakeAll(std::vector<Block>* blocks);

@@ -53,7 +53,11 @@ size_t AlignmentOf(Context ctx, size_t rounded) {
 }  // namespace
 
 Pool::Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, Context ctx, bool host_memory)
-    : options_(options), backend_(std::move(backend)), ctx_(ctx), host_memory_(host_memory) {
+    : options_(options),
+      backend_(std::move(backend)),
+      growing_(dynamic_cast<GrowingBackend*>(backend_.get())),
+      ctx_(ctx),
+      host_memory_(host_memory) {
   InitClasses();
   if (num_classes_ > 0) {
     shards_.reset(new Shard[kShards]);
@@ -321,12 +325,33 @@ bool Pool::EatsReserve(size_t rounded) {
   return free_bytes < rounded || free_bytes - rounded < reserve;
 }
 
+/*
+ * REQUIRES: mutex_ held. A block that is worth making `rounded` bytes; it is held no more. Large
+ * blocks stay: requests that are smaller take them as well (Most), and a steady loop in which sizes
+ * took each other's blocks would make some larger in each turn.
+ */
+Pool::Block Pool::TakeToGrow(size_t rounded) {
+  if (growing_ == nullptr || rounded >= kLargeBlock) return Block();
+  const Block block = central_.TakeBelow(rounded, std::max(rounded - rounded / 4, growing_->GrowsFrom()));
+  held_ -= block.size;
+  return block;
+}
+
+/* Null: it went back instead. */
+void* Pool::Grow(const Block& smaller, size_t rounded) {
+  Unpoison(smaller.ptr, smaller.size);
+  if (!EatsReserve(rounded - smaller.size)) return growing_->Grow(smaller.ptr, smaller.size, rounded);
+  backend_->Free(smaller.ptr, smaller.size);
+  return nullptr;
+}
+
 void* Pool::Miss(size_t bytes, size_t* taken) {
   const size_t rounded = *taken;
   MXNET_CHECK(!closed_) << "[storage] " << ctx_.str() << " cannot be used in a process forked after CUDA was started; "
                         << "accepted: CPU memory here, or starting the process with 'spawn'";
   if (rounded == SIZE_MAX) ThrowOutOfMemory(bytes, rounded);
   Blocks excess;
+  Block smaller;
   const uint64_t share = asked_.load(std::memory_order_relaxed) ? 0 : Share();  // without the lock: the backend has one of this level
   {
     std::lock_guard<std::mutex> guard(mutex_);
@@ -335,19 +360,21 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
     if (options_.type != PoolType::kUnpooled) {
       bound_.Missed(rounded, tick_);
       bound_.Served(rounded, used() + rounded);
+      smaller = TakeToGrow(rounded);
       TakeExcess(held_ + rounded, &excess);
     }
   }
   GiveBack(excess);
+  void* ptr = smaller ? Grow(smaller, rounded) : nullptr;
   const auto reuse = [&]() -> void* {  // what work under way still holds, once it has passed
     return num_pending_.load(std::memory_order_relaxed) > 0 && Settle(true) ? TryCached(bytes, taken) : nullptr;
   };
-  if (EatsReserve(rounded)) {
-    if (void* ptr = reuse()) return ptr;
+  if (ptr == nullptr && EatsReserve(rounded)) {
+    if (void* again = reuse()) return again;
     ReleaseAll();
   }
   const size_t alignment = AlignmentOf(ctx_, rounded);
-  void* ptr = backend_->Malloc(rounded, alignment);
+  if (ptr == nullptr) ptr = backend_->Malloc(rounded, alignment);
   if (ptr == nullptr) {
     if (void* again = reuse()) return again;
     GiveBackSpare(ctx_);

@@ -5,7 +5,9 @@
  * under a spin lock, so that threads rarely meet, and no state hangs on a thread that could exit.
  * What a shard cannot hold goes to the central cache, which also keeps every larger block; a shard
  * that runs empty refills from there, then from the other shards. Only when none of them has a
- * block of the size is the backend asked, outside all locks.
+ * block of the size is the backend asked, outside all locks. On the host it then makes a cached
+ * block larger, where one is a little too small: what grows from call to call keeps its pages, and
+ * leaves no blocks behind that nobody wants.
  *
  * What is held is bounded (cache_bound.h). Whoever needs new memory gives back the blocks that have
  * lain in the cache for longest, as many as that needs; on devices, where that waits for all work
@@ -33,6 +35,7 @@
 #include "mxnet/storage.h"
 #include "storage/block_cache.h"
 #include "storage/cache_bound.h"
+#include "storage/growing_backend.h"
 #include "storage/purge_thread.h"
 #include "storage/spin_lock.h"
 
@@ -135,6 +138,8 @@ class Pool final : private ForkGuarded, private Aging {
   void* TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);  // under mutex_; null: none
   bool Settle(bool wait);
   void* Miss(size_t bytes, size_t* taken);
+  Block TakeToGrow(size_t rounded);  // under mutex_
+  void* Grow(const Block& smaller, size_t rounded);
   bool EatsReserve(size_t rounded);
   void ShowRegisterRows();
   [[noreturn]] void ThrowOutOfMemory(size_t bytes, size_t rounded);
@@ -146,6 +151,7 @@ class Pool final : private ForkGuarded, private Aging {
 
   const PoolOptions options_;
   const std::shared_ptr<StorageBackend> backend_;
+  GrowingBackend* const growing_;  // the same; null: its blocks cannot grow
   const Context ctx_;
   const bool host_memory_;
 

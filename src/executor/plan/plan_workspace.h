@@ -65,7 +65,7 @@ class PlanWorkspace {
       else if (ctx_.is_gpu())
         storage::FreeOnStream(block, run_);  // kernels before this one may still be at work on it
       else
-        Storage::Get()->DirectFree(block);  // nobody will want it again
+        GiveBack(block);
       block = StorageHandle();
       block = Storage::Get()->Alloc(bytes, ctx_);
     }
@@ -73,6 +73,14 @@ class PlanWorkspace {
   }
 
  private:
+  /* Of the CPU, for a larger one. A small one is wanted again in the next run, since the larger one
+   * may go when this one ends; of the large ones the next run asks for the largest at once. */
+  static void GiveBack(const StorageHandle& block) {
+    if (block.size <= kKept)
+      Storage::Get()->Free(block);
+    else
+      Storage::Get()->DirectFree(block);
+  }
   void Drop() {
     if (!blocks_.empty()) storage::FinishDevice(ctx_);
     for (const auto* list : {&blocks_, &retired_})

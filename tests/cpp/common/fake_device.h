@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -14,10 +15,11 @@
 #include "base/device/device_interface.h"
 #include "mxnet/storage.h"
 #include "storage/backend_registry.h"
+#include "storage/growing_backend.h"
 
 namespace mxnet {
 
-class FakeDevice : public StorageBackend {
+class FakeDevice : public storage::GrowingBackend {
  public:
   explicit FakeDevice(size_t total) : total_(total) {}
   ~FakeDevice() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks never came back"; }
@@ -48,8 +50,17 @@ class FakeDevice : public StorageBackend {
     *total_bytes = total_;
   }
   bool SurvivesFork() const override { return survives_fork; }
+  size_t GrowsFrom() const override { return grows_from; }
+  void* Grow(void* ptr, size_t from, size_t to) override {
+    EXPECT_GE(from, grows_from);
+    EXPECT_LT(from, to);
+    void* const grown = Malloc(to, 4096);
+    Free(ptr, from);
+    return grown;
+  }
 
   int mallocs = 0, frees = 0;
+  size_t grows_from = SIZE_MAX;
   std::set<int> fail_calls;  // numbers of Malloc calls, from 1
   bool survives_fork = true;
 

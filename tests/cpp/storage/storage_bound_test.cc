@@ -15,6 +15,7 @@
 #include "common/fake_device.h"
 #include "storage/block_cache.h"
 #include "storage/cache_bound.h"
+#include "storage/cpu_backend.h"
 #include "storage/pool.h"
 
 namespace mxnet {
@@ -26,7 +27,7 @@ constexpr uint32_t kPatience = CacheBound::kLeastPatience;
 
 /* A device that hands out addresses and no memory, so that tests can walk through gigabytes; it
  * counts and checks what comes back. */
-class Addresses : public StorageBackend {
+class Addresses : public GrowingBackend {
  public:
   ~Addresses() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks never came back"; }
   void* Malloc(size_t bytes, size_t) override {
@@ -35,6 +36,7 @@ class Addresses : public StorageBackend {
     next_ += bytes + 4096;
     blocks_[ptr] = bytes;
     held += bytes;
+    fresh += bytes;
     peak = std::max(peak, held);
     ++mallocs;
     return ptr;
@@ -53,8 +55,23 @@ class Addresses : public StorageBackend {
     *free_bytes = total - held;
     *total_bytes = total;
   }
-  size_t held = 0, peak = 0, total = size_t{1} << 40;
-  int mallocs = 0, frees = 0;
+  size_t GrowsFrom() const override { return grows_from; }
+  void* Grow(void* ptr, size_t from, size_t to) override {
+    EXPECT_LT(from, to);
+    if (refuses) Free(ptr, from);
+    if (refuses) return nullptr;
+    std::lock_guard<std::mutex> guard(mutex_);
+    EXPECT_EQ(blocks_[ptr], from);
+    blocks_[ptr] = to;
+    held += to - from;
+    fresh += to - from;
+    peak = std::max(peak, held);
+    ++grown;
+    return ptr;
+  }
+  size_t held = 0, peak = 0, fresh = 0, total = size_t{1} << 40, grows_from = SIZE_MAX;
+  int mallocs = 0, frees = 0, grown = 0;
+  bool refuses = false;
 
  private:
   std::mutex mutex_;
@@ -111,6 +128,17 @@ TEST(BlockCache, RandomCallsAgreeWithAModel) {
         model.push_back({reinterpret_cast<void*>(next += 64), size, tick});
         cache.Put(model.back().ptr, size, tick);
         bytes += size;
+      } else if (dice < 50) {
+        const size_t least = size - size / 4;
+        auto best = model.end();
+        for (auto it = model.begin(); it != model.end(); ++it)  // the largest below, of these the newest
+          if (it->size < size && it->size >= least && (best == model.end() || it->size >= best->size)) best = it;
+        const BlockCache::Block block = cache.TakeBelow(size, least);
+        ASSERT_EQ(static_cast<bool>(block), best != model.end());
+        if (!block) continue;
+        ASSERT_EQ(block.ptr, best->ptr);
+        bytes -= best->size;
+        model.erase(best);
       } else if (dice < 85) {
         const size_t most = dice < 60 ? size : size + size / 2;
         auto best = model.end();
@@ -363,11 +391,92 @@ TEST(PoolBound, DevicesGiveBackOnlyForNewMemoryAndBeyondAQuarter) {
   EXPECT_LE(f.device->held, 256 * kMiB);
 }
 
-/* Threads take, mark and give blocks while time passes; nobody's block changes, and the books agree
- * in the end. */
-TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
-  auto device = std::make_shared<FakeDevice>(size_t{2} << 30);
-  Pool pool(Options(), device, Context::CPU(), true);
+/* A cache of a decoder: what comes back is a little too small for the next call. */
+TEST(PoolGrowth, BlocksThatAreALittleTooSmallGrow) {
+  Fixture f;
+  f.device->grows_from = 256 << 10;
+  std::vector<StorageHandle> live;
+  for (int i = 0; i < 12; ++i) live.push_back(f.Take(786432));
+  f.Give(&live);
+  for (int i = 0; i < 12; ++i) live.push_back(f.Take(917504));
+  EXPECT_EQ(f.device->mallocs, 12);
+  EXPECT_EQ(f.device->grown, 12);
+  const StorageStats s = f.pool.Stats();
+  EXPECT_EQ(s.used_bytes, 12 * 917504u);
+  EXPECT_EQ(s.cached_bytes, 0u);
+  EXPECT_EQ(s.misses, 24u);
+  EXPECT_EQ(f.device->held, 12 * 917504u);
+  f.Give(&live);
+}
+
+TEST(PoolGrowth, NotWhatIsMuchTooSmallNorSmallBlocks) {
+  Fixture f;
+  f.device->grows_from = 256 << 10;
+  f.Give(f.Take(512 << 10));
+  f.Give(f.Take(240 << 10));
+  f.Give(f.Take(700 << 10));
+  f.Give(f.Take(260 << 10));
+  EXPECT_EQ(f.device->grown, 0);
+  f.Give(f.Take(720 << 10));
+  EXPECT_EQ(f.device->grown, 1);
+}
+
+TEST(PoolGrowth, WhatCannotGrowGoesBackAndTheBooksAgree) {
+  Fixture f;
+  f.device->grows_from = 256 << 10;
+  f.device->refuses = true;
+  f.Give(f.Take(768 << 10));
+  const StorageHandle a = f.Take(896 << 10);
+  EXPECT_EQ(f.device->frees, 1);
+  EXPECT_EQ(f.device->held, 896u << 10);
+  EXPECT_EQ(f.pool.Stats().used_bytes + f.pool.Stats().cached_bytes, 896u << 10);
+  f.Give(a);
+  f.device->refuses = false;
+  f.device->total = 1000 << 10;  // what it would grow by is not there
+  f.Give(f.Take(1024 << 10));
+  EXPECT_EQ(f.device->grown, 0);
+  EXPECT_EQ(f.device->frees, 2);
+  EXPECT_EQ(f.device->held, 1024u << 10);
+  EXPECT_EQ(f.pool.Stats().cached_bytes, 1024u << 10);
+}
+
+/* A loop of any sizes comes to find all of them. Until then, and where the bound lets it keep only
+ * some of them, it touches less new memory than with a pool that makes no block larger. */
+TEST(PoolGrowth, LoopsBecomeSteadyAndTouchLess) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const size_t most = (seed % 3 == 0 ? 1 : seed % 3 == 1 ? 4 : 20) * kMiB;  // large blocks stay as they are
+    Fixture grows, plain;
+    grows.device->grows_from = 256 << 10;
+    grows.pool.GiveRoom();
+    plain.pool.GiveRoom();
+    std::mt19937 random(seed);
+    std::vector<size_t> sizes;
+    for (int i = 0; i < 40; ++i) sizes.push_back((200 << 10) + random() % most);
+    const auto turn = [&](Fixture* f) {
+      std::vector<StorageHandle> live;
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        live.push_back(f->Take(sizes[i]));
+        if (i % 3 == 0) f->Give(&live);
+      }
+      f->Give(&live);
+    };
+    const bool all_kept = most < 20 * kMiB;
+    for (int i = 0; i < 40; ++i) {
+      turn(&grows);
+      turn(&plain);
+      ASSERT_LE(grows.device->fresh, plain.device->fresh) << seed;
+      if (all_kept) ASSERT_LE(grows.device->held, plain.device->held) << seed;
+    }
+    const uint64_t misses = grows.pool.Stats().misses;
+    turn(&grows);
+    if (all_kept) EXPECT_EQ(grows.pool.Stats().misses, misses) << seed;
+  }
+}
+
+/* Threads take, mark and give blocks of up to `least` << 11 bytes while time passes; nobody's block
+ * changes, and the books agree in the end. */
+void RandomWorkloadWhileBlocksAge(const std::shared_ptr<StorageBackend>& backend, size_t least, int steps) {
+  Pool pool(Options(), backend, Context::CPU(), true);
   pool.GiveRoom();
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> served{0};
@@ -383,9 +492,9 @@ TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
     threads.emplace_back([&, t] {
       std::mt19937 random(t);
       std::vector<std::pair<StorageHandle, unsigned char>> live;
-      size_t scale = 1000;
-      for (int step = 0; step < 4000; ++step) {
-        if (step % 100 == 0) scale = 1000u << random() % 12;  // other shapes
+      size_t scale = least;
+      for (int step = 0; step < steps; ++step) {
+        if (step % 100 == 0) scale = least << random() % 12;  // other shapes
         if (live.size() < 24 && random() % 2 == 0) {
           StorageHandle h;
           h.size = 1 + random() % scale;
@@ -414,10 +523,20 @@ TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
   EXPECT_EQ(s.used_bytes, 0u);
   EXPECT_EQ(s.hits + s.misses, served);
   pool.ReleaseAll();
+  EXPECT_EQ(pool.Stats().cached_bytes, 0u);
+}
+
+TEST(PoolBoundThreads, RandomWorkload) {
+  auto device = std::make_shared<FakeDevice>(size_t{2} << 30);
+  device->grows_from = 256 << 10;
+  RandomWorkloadWhileBlocksAge(device, 1000, 4000);
   size_t free_bytes = 0, total_bytes = 0;
   device->MemInfo(&free_bytes, &total_bytes);
   EXPECT_EQ(free_bytes, total_bytes);
 }
+
+/* Most blocks are mapped by themselves, and grow. */
+TEST(PoolBoundThreads, RandomWorkloadOfTheHostsMemory) { RandomWorkloadWhileBlocksAge(std::make_shared<CpuBackend>(), 8000, 2000); }
 
 /* A pool of the process's kind: the purge thread comes by itself, also in a forked child, and a
  * pool may go while it is there. */

@@ -1,5 +1,6 @@
 /* The process's own storage: alignment, limits of the machine, fork, environment, C functions. */
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "mxnet/c_api_storage.h"
 #include "mxnet/storage.h"
 #include "storage/backend_registry.h"
+#include "storage/cpu_backend.h"
 #include "storage/host_memory.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -55,6 +57,39 @@ TEST(ProcessStorage, CpuBlocksAreAlignedAndUsable) {
     storage->ReleaseAll(ctx);
     EXPECT_EQ(storage->Stats(ctx).cached_bytes, 0u);
     EXPECT_EQ(storage->Stats(ctx).used_bytes, 0u);
+  }
+}
+
+long FaultsSince(long before) {
+  rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt - before;
+}
+
+/* Every page of the old block is in the new one: nothing of it is faulted again. */
+TEST(HostBackend, BlocksGrowWithTheirPages) {
+  auto* backend = dynamic_cast<storage::GrowingBackend*>(storage::HostBackend().get());
+  ASSERT_NE(backend, nullptr);
+  const size_t sizes[][2] = {{256 << 10, 260 << 10}, {768 << 10, 896 << 10}, {1536 << 10, 1792 << 10}, {400000, 500001}};
+  for (const auto& size : sizes) {
+    ASSERT_GE(size[0], backend->GrowsFrom());
+    auto* block = static_cast<char*>(backend->Malloc(size[0], 64));
+    ASSERT_NE(block, nullptr);
+    for (size_t i = 0; i < size[0]; ++i) block[i] = static_cast<char>(i % 251);
+    auto* grown = static_cast<char*>(backend->Grow(block, size[0], size[1]));
+    ASSERT_NE(grown, nullptr) << size[0];
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(grown) % 64, 0u);
+    const long before = FaultsSince(0);
+    bool same = true;
+    for (size_t i = 0; i < size[0]; ++i) same = same && grown[i] == static_cast<char>(i % 251);
+    EXPECT_TRUE(same) << size[0];
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their shadows have pages as well
+    EXPECT_EQ(FaultsSince(before), 0) << size[0];
+#else
+    (void)before;
+#endif
+    memset(grown, 1, size[1]);
+    backend->Free(grown, size[1]);
   }
 }
 

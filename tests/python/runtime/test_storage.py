@@ -123,11 +123,22 @@ s = storage.stats(cpu())
 assert 150e6 < s.peak_used_bytes < 200e6, s
 assert s.peak_bytes <= 1.1 * s.peak_used_bytes, s
 assert s.used_bytes + s.cached_bytes <= s.limit_bytes, s
-assert s.given_back_blocks > 100 and s.given_back_bytes > 500 << 20, s
+assert s.given_back_blocks > 50 and s.given_back_bytes > 500 << 20, s
 assert s.releases == 0, s
 print(until_gone(), storage.stats(cpu()).cached_bytes < 1 << 20)
 """)
     assert result.stdout.split() == ["True", "True"], result.stderr
+
+
+def test_what_grows_a_little_leaves_no_small_blocks_behind():
+    """Twelve arrays of 0.4 to 1.7 MB, each 10 KB larger in each step, as caches of a decoder."""
+    result = run(WALK + """
+for i in range(130):
+    step([100000 + 2500 * i] * 12)
+s = storage.stats(cpu())
+print(s.cached_bytes < 2 * s.peak_used_bytes, s.given_back_blocks, s.misses > 24)  # one length has a size without room
+""")
+    assert result.stdout.split() == ["True", "0", "True"], result.stdout + result.stderr
 
 
 def test_a_steady_loop_finds_its_memory_again():
