@@ -19,6 +19,7 @@
 #include "operator/quantized/packed_winograd.h"
 #include "operator/quantized/pixel_products.h"
 #include "operator/quantized/quantized.h"
+#include "operator/shared/weights_room.h"
 
 namespace mxnet {
 namespace quantized {
@@ -386,7 +387,11 @@ bool TilesBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
   image.dims.batch = 1;
   const PackedJob l = JobOf({image, call.weight_input, {}, nullptr});
   nn::WinogradDims tiles;
-  return Takes(call, l.deep) && WinogradTakes(l, true, &tiles) && BeatsByteProducts(tiles);
+  if (!Takes(call, l.deep) || !WinogradTakes(l, true, &tiles) || !BeatsByteProducts(tiles)) return false;
+  // Many tiles share their weights: 28x28 places gain four times as much for a byte as 14x14.
+  constexpr int64_t kMany = 32;
+  const auto own = static_cast<size_t>(l.deep * l.d.filters), transformed = static_cast<size_t>(2 * WinogradWeights(tiles));
+  return HasRoomFor(args.plan_weights, layer.weight.ptr, transformed - own, tiles.Tiles() >= kMany);
 }
 
 /* Are sums scaled, given a bias and rounded to 8 bits, and nothing else? */
