@@ -174,10 +174,11 @@ def test_openvino_ends_where_its_kernels_are_above_the_level(monkeypatch):
     import onnx_contestants
 
     def compiled(*names):
-        info = {name: {"primitiveType": types.SimpleNamespace(value=name)} for name in names}
+        value = lambda text: types.SimpleNamespace(value=text)
+        info = {name: {"primitiveType": value(name), "layerType": value("Reduce" if "f32" in name else "Convolution")} for name in names}
         nodes = [types.SimpleNamespace(get_rt_info=lambda i=i: i) for i in info.values()]
         return types.SimpleNamespace(get_runtime_model=lambda: types.SimpleNamespace(get_ops=lambda: nodes))
-    onnx_contestants.check_level(compiled("jit_avx2_I8", "unknown_f32"), "avx2")
+    onnx_contestants.check_level(compiled("jit_avx2_I8", "unknown_f32", "jit_avx512_f32"), "avx2")
     onnx_contestants.check_level(compiled("brgconv_avx512_I8"), "avx512")
     with pytest.raises(RuntimeError, match="above AVX2.*brgconv_avx512_I8"):
         onnx_contestants.check_level(compiled("jit_avx2_I8", "brgconv_avx512_I8"), "avx2")
