@@ -6,7 +6,8 @@ bursts. The last column of each group is the best other's number divided by ours
 Models of your own: NAME.onnx with inputs in NAME.1.npz (arrays in_INPUT) in the folder of --cache.
 
 The level AVX2 holds ours and OpenVINO to it. onnxruntime has no switch for that, and computes with
-what the processor has."""
+what the processor has. So in 8 bits, where VNNI would decide, its cells of that level say "not
+held" and count nowhere; its results are compared all the same."""
 import argparse
 import json
 import os
@@ -138,6 +139,7 @@ class Row:
     def __init__(self, name, batch, threads, level, args, folder):
         self.name, self.batch, self.threads, self.level, self.args, self.folder = name, batch, threads, level, args, folder
         self.about, self.failed, self.first = onnx_models.MADE[name], {}, {}
+        self.timed = [c for c in args.contestants if onnx_contestants.is_held(c, level, self.about.quantized)]
         self.change, self.later = {}, {}
 
     def begun(self, contestant, awake):
@@ -169,7 +171,7 @@ class Row:
         sleep and wake as they do by themselves: on cores that others want, awake ones wait for each
         other. They take turns, and all find the files in memory: whoever came first would read them
         from the disk for the others."""
-        names = self.args.contestants
+        names = self.timed
         hold_in_memory(self.args.cache, self.name)
         firsts = {name: [] for name in names}
         for name in names * self.args.starts:
@@ -194,7 +196,10 @@ class Row:
 
     def errors(self, running):
         outputs = lambda path: list(onnx_contestants.of_file(path, "out_").values())
-        found = {c.name: outputs(self.outputs_path(c.name)) for c in running}
+        judges = [c for name in self.args.contestants if name not in self.timed and (c := self.started(name, awake=False))]
+        for c in judges:   # what it computes counts, though not its time
+            c.end()
+        found = {c.name: outputs(self.outputs_path(c.name)) for c in (*running, *judges)}
         reference = found.get("onnxruntime") or outputs(onnx_models.inputs_path(self.args.cache, self.name, self.batch))
         return {n: error_of(f, reference) for n, f in found.items() if n != "onnxruntime" and reference}
 
@@ -217,7 +222,8 @@ class Row:
                    "first_ms": milli(self.first), "change_ms": milli(self.change), "later_ms": milli(self.later),
                    "peak_mib": {n: m[0] for n, m in memory.items()},
                    "whole_mib": {n: m[1] for n, m in memory.items()}, "errors": errors, "tolerance": tolerance(self.about),
-                   "failed": self.failed, "versions": {c.name: c.info["version"] for c in running}}
+                   "failed": self.failed, "not_held": [c for c in self.args.contestants if c not in self.timed],
+                   "versions": {c.name: c.info["version"] for c in running}}
         others = [n for n in times if n != "ours"]
         if "ours" in times and others:
             best = min(others, key=lambda n: statistics.median(times[n]))
@@ -237,7 +243,9 @@ def quotient(figures, key):
 
 def cells(figures, key, digits):
     """The three contestants' numbers of a kind."""
-    return " / ".join(f"{figures[key][n]:.{digits}f}" if n in figures[key] else "-" for n in onnx_contestants.MODULE)
+    text = lambda n: (f"{figures[key][n]:.{digits}f}" if n in figures[key] else
+                      onnx_contestants.NOT_HELD if n in figures["not_held"] else "-")
+    return " / ".join(text(n) for n in onnx_contestants.MODULE)
 
 
 def line(f):
@@ -248,7 +256,8 @@ def line(f):
     wrong = "-" if error is None else f"{error:.0e}" + ("" if error <= f["tolerance"] else " WRONG")
     if "ours" in f["failed"]:
         wrong = "ours: " + f["failed"]["ours"][:60]
-    times = lambda key: number(f[key]["ours"] / f[key]["onnxruntime"] if {"ours", "onnxruntime"} <= set(f[key]) else None)
+    times = lambda key: (onnx_contestants.NOT_HELD if "onnxruntime" in f["not_held"] else
+                         number(f[key]["ours"] / f[key]["onnxruntime"] if {"ours", "onnxruntime"} <= set(f[key]) else None))
     return (f"| {f['model']}@{f['batch']} | {f['threads']} | {f['level']} | {cells(f, 'median_ms', digits)} | {number(f.get('ratio'))} | "
             f"{cells(f, 'first_ms', 0)} | {number(quotient(f, 'first_ms'))} | "
             f"{cells(f, 'peak_mib', 0)} | {number(quotient(f, 'peak_mib'))} | "
@@ -275,6 +284,8 @@ def summary(rows):
         distribution(what, [q for f in rows if (q := quotient(f, key))], 1.0)
     for key, what in (("change_ms", "First answer of a new shape"), ("later_ms", "Of each later one, a size larger")):
         distribution(what, [f[key]["onnxruntime"] / f[key]["ours"] for f in rows if {"ours", "onnxruntime"} <= set(f[key])], 1 / 3)
+    if any(f["not_held"] for f in rows):
+        text.append(onnx_contestants.ABOUT_NOT_HELD)
     return "\n".join(text)
 
 

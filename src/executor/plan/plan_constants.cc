@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/mix.h"
 #include "mxnet/op.h"
@@ -40,10 +42,12 @@ bool AsksFor(const Attrs& attrs, int input, int dtype) {
 
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)
     : plan_(plan), compute_(std::move(compute)), watched_at_(plan.num_slots(), nullptr), known_(plan.num_slots()) {
+  std::set<std::pair<Plan::Place, size_t>> weights;
   for (size_t t = 0; t < plan.nodes.size(); ++t) {
     const Plan::Node& n = plan.nodes[t];
     for (int i = 0; i < n.num_in; ++i) {
       const Plan::Blob& b = plan.blobs[n.in + i];
+      if (!n.constant && AsksFor(*n.attrs, i, b.shape.dtype) && weights.emplace(b.place, b.at).second) weight_bytes_ += b.shape.Bytes();
       if (b.place != Plan::Place::kConstant) continue;
       Piece& piece = pieces_[b.at];
       ++piece.readers;
@@ -121,6 +125,15 @@ void PlanConstants::Done(const void* weights) {
   DropPages(base_ + it->first, piece.bytes);
   piece.dropped = true;
   dropped_bytes_ += piece.bytes;
+}
+
+bool PlanConstants::HasRoomFor(const void* weights, size_t more, bool anyway) {
+  if (has_room_.size() > plan_.blobs.size()) has_room_.clear(), room_taken_ = 0;  // parameters have moved
+  const auto known = has_room_.find(weights);
+  if (known != has_room_.end()) return known->second;
+  const bool has = anyway || room_taken_ + more <= weight_bytes_;
+  if (has) room_taken_ += more;
+  return has_room_[weights] = has;
 }
 
 void PlanConstants::Need(const void* weights) {

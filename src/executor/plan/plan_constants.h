@@ -17,6 +17,7 @@
 #include "mxnet/kernel_args.h"
 #include "mxnet/ndarray.h"
 #include "operator/shared/transposed_weights.h"
+#include "operator/shared/weights_room.h"
 
 namespace mxnet {
 
@@ -26,7 +27,7 @@ constexpr size_t kLeastPostponed = 1 << 14;  // bytes: smaller constants are not
  * do, but for what the graphs write (control::HeldWeights). */
 bool AsksFor(const Attrs& attrs, int input, int dtype);
 
-class PlanConstants final : public PlanWeights, public TransposedWeights {
+class PlanConstants final : public PlanWeights, public TransposedWeights, public WeightsRoom {
  public:
   /* `compute(node)` runs a constant node. */
   PlanConstants(const Plan& plan, std::function<void(int node)> compute);
@@ -63,6 +64,7 @@ class PlanConstants final : public PlanWeights, public TransposedWeights {
   uint64_t Identity(const void* weights) override;
   ReadPart Parts(const void* weights) override;
   ReadPart TransposedParts(const void* weights) override;
+  bool HasRoomFor(const void* weights, size_t more, bool anyway) override;
 
   size_t dropped_bytes() const { return dropped_bytes_; }
 
@@ -95,6 +97,8 @@ class PlanConstants final : public PlanWeights, public TransposedWeights {
   std::function<void(int)> compute_;
   std::unordered_map<size_t, Piece> pieces_;  // by offset
   size_t dropped_bytes_ = 0;
+  size_t weight_bytes_ = 0, room_taken_ = 0;          // of all weights that kernels ask for; beyond them
+  std::unordered_map<const void*, bool> has_room_;    // by address
   std::unordered_map<const void*, Watched> watched_;  // by address
   std::vector<const void*> watched_at_;               // by slot; null: not watched
   std::vector<Known> known_;                          // by slot

@@ -20,6 +20,7 @@
 #include "operator/runtime/subgraph.h"
 #include "operator/runtime/subgraph_program.h"
 #include "operator/shared/transposed_weights.h"
+#include "operator/shared/weights_room.h"
 
 namespace mxnet {
 namespace control {
@@ -119,7 +120,7 @@ KeepsCallStates CallStatesIn() {
  * What the graphs of a node are told of weights, while the node's kernel runs: that those which
  * somebody in the node reads as they lie are there, and stay.
  */
-class HeldWeights final : public PlanWeights, public TransposedWeights {
+class HeldWeights final : public PlanWeights, public TransposedWeights, public WeightsRoom {
  public:
   explicit HeldWeights(KernelArgs* args) : args_(args), outer_(args->plan_weights) {
     if (outer_) args_->plan_weights = this;
@@ -140,6 +141,7 @@ class HeldWeights final : public PlanWeights, public TransposedWeights {
   uint64_t Identity(const void* weights) override { return outer_->Identity(weights); }
   ReadPart Parts(const void* weights) override { return outer_->Parts(weights); }
   ReadPart TransposedParts(const void* weights) override { return TransposedPartsOf(outer_, weights); }
+  bool HasRoomFor(const void* weights, size_t more, bool anyway) override { return mxnet::HasRoomFor(outer_, weights, more, anyway); }
 
  private:
   bool Stays(const void* weights) const { return std::find(stay_.begin(), stay_.end(), weights) != stay_.end(); }

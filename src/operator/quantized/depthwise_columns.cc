@@ -35,17 +35,16 @@ ColumnFinish FinishOf(KernelArgs& args, const PackedJob& l, int flip) {
   std::fill_n(start, room, 0);
   std::fill_n(scales, 2 * room, 0.0f);
   const int zero = l.src_zero + flip;
-  const float step = from.result.step;
   InOrder(channels, [&](int64_t channel, int64_t first, int64_t width, int64_t at) {
     const int8_t* weights = l.packed + kWindow * first;
     int32_t sum = 0;
     for (int64_t k = 0; k < 3; ++k)
       for (int64_t i = 0; i < 3; ++i) sum += weights[(k * width + at) * 4 + i];
     start[first + at] = -zero * sum;
-    scales[first + at] = from.scales[channel] / step, bias[first + at] = from.bias[channel] / step;
+    scales[first + at] = from.scales[channel], bias[first + at] = from.bias[channel];
   });
-  ColumnFinish f{start, scales, bias, 0, 0, from.zero, from.result.high, from.out_type == kUint8};
-  f.low = static_cast<int>(from.result.low) + from.zero, f.high = static_cast<int>(from.result.high) + from.zero;
+  ColumnFinish f{start, scales, bias, 0, 0, from.zero, from.high, from.out_type == kUint8};
+  f.low = static_cast<int>(from.low) + from.zero, f.high = static_cast<int>(from.high) + from.zero;
   return f;
 }
 

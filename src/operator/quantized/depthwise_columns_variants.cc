@@ -1,5 +1,8 @@
 // Depthwise convolutions of bytes by columns of windows: bytes of three lines and a zero are
-// brought beside each other once for all windows that they are part of.
+// brought beside each other once for all windows that they are part of. Values are the same on each
+// level, so products and sums are not contracted.
+#pragma GCC optimize("fp-contract=off")  // for all that follows
+
 #include <algorithm>
 #include <cmath>
 #if defined(__AVX2__)
@@ -20,22 +23,22 @@ using quantized::NineTaps;
 #define MXNET_VNNI __attribute__((always_inline, target("avx512vnni,avx512vl,avx512bw"))) static inline
 
 /* What intrinsics of all widths are called alike. */
-#define MXNET_BYTE_VECTORS(PRE)                                                                           \
-  MXNET_VNNI I All(int v) { return PRE##_set1_epi8(static_cast<char>(v)); }                               \
-  MXNET_VNNI I Words(int v) { return PRE##_set1_epi16(static_cast<short>(v)); }                           \
-  MXNET_VNNI F Floats(float v) { return PRE##_set1_ps(v); }                                               \
-  MXNET_VNNI F LoadFloats(const float* p) { return PRE##_loadu_ps(p); }                                   \
-  MXNET_VNNI I Low8(I a, I b) { return PRE##_unpacklo_epi8(a, b); }                                       \
-  MXNET_VNNI I High8(I a, I b) { return PRE##_unpackhi_epi8(a, b); }                                      \
-  MXNET_VNNI I Low16(I a, I b) { return PRE##_unpacklo_epi16(a, b); }                                     \
-  MXNET_VNNI I High16(I a, I b) { return PRE##_unpackhi_epi16(a, b); }                                    \
-  MXNET_VNNI I Add4(I sum, I a, I b) { return PRE##_dpbusd_epi32(sum, a, b); }                            \
-  MXNET_VNNI F Scaled(I v, F scale, F bias) { return PRE##_fmadd_ps(PRE##_cvtepi32_ps(v), scale, bias); } \
-  MXNET_VNNI I Rounded(F v, F most) { return PRE##_cvtps_epi32(PRE##_min_ps(most, v)); }                  \
-  MXNET_VNNI I Pack32(I a, I b) { return PRE##_packs_epi32(a, b); }                                       \
-  MXNET_VNNI I AddWords(I a, I b) { return PRE##_adds_epi16(a, b); }                                      \
-  MXNET_VNNI I MaxWords(I a, I b) { return PRE##_max_epi16(a, b); }                                       \
-  MXNET_VNNI I MinWords(I a, I b) { return PRE##_min_epi16(a, b); }                                       \
+#define MXNET_BYTE_VECTORS(PRE)                                                                                       \
+  MXNET_VNNI I All(int v) { return PRE##_set1_epi8(static_cast<char>(v)); }                                           \
+  MXNET_VNNI I Words(int v) { return PRE##_set1_epi16(static_cast<short>(v)); }                                       \
+  MXNET_VNNI F Floats(float v) { return PRE##_set1_ps(v); }                                                           \
+  MXNET_VNNI F LoadFloats(const float* p) { return PRE##_loadu_ps(p); }                                               \
+  MXNET_VNNI I Low8(I a, I b) { return PRE##_unpacklo_epi8(a, b); }                                                   \
+  MXNET_VNNI I High8(I a, I b) { return PRE##_unpackhi_epi8(a, b); }                                                  \
+  MXNET_VNNI I Low16(I a, I b) { return PRE##_unpacklo_epi16(a, b); }                                                 \
+  MXNET_VNNI I High16(I a, I b) { return PRE##_unpackhi_epi16(a, b); }                                                \
+  MXNET_VNNI I Add4(I sum, I a, I b) { return PRE##_dpbusd_epi32(sum, a, b); }                                        \
+  MXNET_VNNI F Scaled(I v, F scale, F bias) { return PRE##_add_ps(PRE##_mul_ps(PRE##_cvtepi32_ps(v), scale), bias); } \
+  MXNET_VNNI I Rounded(F v, F most) { return PRE##_cvtps_epi32(PRE##_min_ps(most, v)); }                              \
+  MXNET_VNNI I Pack32(I a, I b) { return PRE##_packs_epi32(a, b); }                                                   \
+  MXNET_VNNI I AddWords(I a, I b) { return PRE##_adds_epi16(a, b); }                                                  \
+  MXNET_VNNI I MaxWords(I a, I b) { return PRE##_max_epi16(a, b); }                                                   \
+  MXNET_VNNI I MinWords(I a, I b) { return PRE##_min_epi16(a, b); }                                                   \
   MXNET_VNNI I Pack16(I a, I b, bool is_unsigned) { return is_unsigned ? PRE##_packus_epi16(a, b) : PRE##_packs_epi16(a, b); }
 
 /* Vectors of 64, 32 and 16 bytes. */

@@ -15,7 +15,6 @@ namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-using quantized::Division;
 using quantized::SumsFinish;
 
 constexpr int64_t kMost = 64;       // columns at a time
@@ -26,13 +25,10 @@ inline float Cut(float v, float low, float high) {
   return v < high ? v : high;
 }
 
-/* v[j] = the nearest whole number to v[j] / step, ties to the even one. Times the inverse it is
- * another one where a quotient is nearly the middle of two, and to look for these takes longer than
- * to divide. */
-void Divide(const Division& d, int64_t n, float* v) {
-  const float step = d.step, low = d.low, high = d.high;
+/* v[j] = the nearest whole number, ties to the even one. */
+void RoundAll(float low, float high, int64_t n, float* v) {
 #pragma GCC ivdep
-  for (int64_t j = 0; j < n; ++j) v[j] = (Cut(v[j] / step, low, high) + kWhole) - kWhole;
+  for (int64_t j = 0; j < n; ++j) v[j] = (Cut(v[j], low, high) + kWhole) - kWhole;
 }
 
 void AddAddend(const SumsFinish& f, const void* addend, int64_t n, float* v) {
@@ -42,10 +38,10 @@ void AddAddend(const SumsFinish& f, const void* addend, int64_t n, float* v) {
     for (int64_t j = 0; j < n; ++j) v[j] += from[j];
     return;
   }
-  const float step = f.addend_step, zero = f.addend_zero;
+  const float scale = f.addend_scale, zero = f.addend_zero;
   const auto add = [&](const auto* from) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] += step * (static_cast<float>(from[j]) - zero);
+    for (int64_t j = 0; j < n; ++j) v[j] = __builtin_fmaf(static_cast<float>(from[j]) - zero, scale, v[j]);
   };
   f.addend_type == kUint8 ? add(static_cast<const uint8_t*>(addend)) : add(static_cast<const int8_t*>(addend));
 }
@@ -65,22 +61,18 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
   float v[kMost] = {};
   const float* scales = f.scales + at;
   const float* bias = f.bias + at;
-  if (f.bias_last) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] = static_cast<float>(sums[j]) * scales[j];
-  } else {
-#pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] = static_cast<float>(sums[j]) * scales[j] + bias[j];
-  }
+  for (int64_t j = 0; j < n; ++j) v[j] = static_cast<float>(sums[j]) * scales[j] + bias[j];
   if (f.between) {
-    Divide(f.rounding, n, v);
-    const float step = f.rounding.step;
+    RoundAll(f.between_low, f.between_high, n, v);
+    const float scale = f.between_scale;
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] *= step;
+    for (int64_t j = 0; j < n; ++j) v[j] *= scale;
   }
-  if (f.bias_last) {
+  if (f.later) {
+    const float* later = f.later + at;
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) v[j] += bias[j];
+    for (int64_t j = 0; j < n; ++j) v[j] += later[j];
   }
   if (addend) AddAddend(f, addend, n, v);
   if (f.out_type == kFloat32) {
@@ -90,7 +82,7 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
     for (int64_t j = 0; j < n; ++j) to[j] = Cut(v[j], low, high);
     return;
   }
-  Divide(f.result, n, v);
+  RoundAll(f.low, f.high, n, v);
   int8_t* to = static_cast<int8_t*>(out);
   const int zero = f.zero;
 #pragma GCC ivdep
@@ -101,34 +93,23 @@ void Piece(const SumsFinish& f, const int32_t* sums, int64_t at, int64_t n, cons
 
 constexpr int64_t kTwo = 16;  // columns of two vectors
 
-/* Columns of steps. The limits of the result are kept where numbers have 16 bits; the upper one
- * before, too, for what is beyond 32 bits is converted to the least number, as NaN is. */
-struct Vectors {
-  __m256 step, low, high;
-  explicit Vectors(const Division& d) : step(_mm256_set1_ps(d.step)), low(_mm256_set1_ps(d.low)), high(_mm256_set1_ps(d.high)) {}
-  /* The nearest whole numbers to v / step, as integers without the lower limit, or as floats. */
-  __m256i Below(__m256 v) const { return _mm256_cvtps_epi32(_mm256_min_ps(high, _mm256_div_ps(v, step))); }
-  __m256 Rounded(__m256 v) const {
-    return _mm256_round_ps(_mm256_min_ps(_mm256_max_ps(_mm256_div_ps(v, step), low), high), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-};
-
 enum class Addend { kNone, kInt8, kUint8 };
-enum class Between { kNone, kBiasFirst, kBiasLast };
+enum class Between { kNone, kRounds, kBiasLater };
 
 template <Addend ADDEND, Between BETWEEN>
-inline __attribute__((always_inline)) __m256 Values(const SumsFinish& f, const Vectors& between, const int32_t* sums, int64_t at,
-                                                    const char* addend) {
+inline __attribute__((always_inline)) __m256 Values(const SumsFinish& f, const int32_t* sums, int64_t at, const char* addend) {
   __m256 v = _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(sums)));
-  v = _mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at));
-  if (BETWEEN != Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
-  if (BETWEEN != Between::kNone) v = _mm256_mul_ps(between.Rounded(v), between.step);
-  if (BETWEEN == Between::kBiasLast) v = _mm256_add_ps(v, _mm256_loadu_ps(f.bias + at));
+  v = _mm256_add_ps(_mm256_mul_ps(v, _mm256_loadu_ps(f.scales + at)), _mm256_loadu_ps(f.bias + at));
+  if (BETWEEN != Between::kNone) {
+    v = _mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(f.between_low)), _mm256_set1_ps(f.between_high));
+    v = _mm256_mul_ps(_mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm256_set1_ps(f.between_scale));
+  }
+  if (BETWEEN == Between::kBiasLater) v = _mm256_add_ps(v, _mm256_loadu_ps(f.later + at));
   if (ADDEND != Addend::kNone) {
     const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(addend));
     const __m256i wide = ADDEND == Addend::kUint8 ? _mm256_cvtepu8_epi32(bytes) : _mm256_cvtepi8_epi32(bytes);
     const __m256 less = _mm256_sub_ps(_mm256_cvtepi32_ps(wide), _mm256_set1_ps(f.addend_zero));
-    v = _mm256_add_ps(v, _mm256_mul_ps(_mm256_set1_ps(f.addend_step), less));
+    v = _mm256_fmadd_ps(less, _mm256_set1_ps(f.addend_scale), v);
   }
   return v;
 }
@@ -148,14 +129,19 @@ struct Rows {
 template <Addend ADDEND, Between BETWEEN>
 struct ByteRows {
   const SumsFinish& f;
-  const Vectors between{f.rounding}, result{f.result};
-  const __m256i low = _mm256_set1_epi16(static_cast<int16_t>(f.result.low)), zero = _mm256_set1_epi16(static_cast<int16_t>(f.zero));
+  const __m256 high = _mm256_set1_ps(f.high);
+  const __m256i low = _mm256_set1_epi16(static_cast<int16_t>(f.low)), zero = _mm256_set1_epi16(static_cast<int16_t>(f.zero));
   const bool is_unsigned = f.out_type == kUint8;
+
+  /* The nearest whole numbers without the lower limit, which is kept where numbers have 16 bits.
+   * The upper one is kept before: what is beyond 32 bits is converted to the least number, as NaN
+   * is. */
+  __attribute__((always_inline)) __m256i Below(__m256 v) const { return _mm256_cvtps_epi32(_mm256_min_ps(high, v)); }
 
   /* 16 columns, in the order 0-3, 8-11, 4-7, 12-15. */
   __attribute__((always_inline)) __m256i Mixed(const int32_t* sums, int64_t at, const char* addend) const {
-    const __m256i a = result.Below(Values<ADDEND, BETWEEN>(f, between, sums, at, addend));
-    const __m256i b = result.Below(Values<ADDEND, BETWEEN>(f, between, sums + 8, at + 8, addend + 8));
+    const __m256i a = Below(Values<ADDEND, BETWEEN>(f, sums, at, addend));
+    const __m256i b = Below(Values<ADDEND, BETWEEN>(f, sums + 8, at + 8, addend + 8));
     return _mm256_add_epi16(_mm256_max_epi16(_mm256_packs_epi32(a, b), low), zero);
   }
 
@@ -197,15 +183,15 @@ template <Addend ADDEND>
 void BytesOf(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
   if (!f.between)
     Bytes<ADDEND, Between::kNone>(f, rows, at, n);
-  else if (!f.bias_last)
-    Bytes<ADDEND, Between::kBiasFirst>(f, rows, at, n);
+  else if (!f.later)
+    Bytes<ADDEND, Between::kRounds>(f, rows, at, n);
   else
-    Bytes<ADDEND, Between::kBiasLast>(f, rows, at, n);
+    Bytes<ADDEND, Between::kBiasLater>(f, rows, at, n);
 }
 
 /* False: not of this kind. */
 bool FastBytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
-  if ((f.bias_last && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
+  if ((f.later && !f.between) || f.out_type == kFloat32 || f.out_type == kInt32) return false;
   if (!rows.addend)
     BytesOf<Addend::kNone>(f, rows, at, n);
   else if (f.addend_type == kUint8)

@@ -19,22 +19,23 @@ inline int64_t WidePairs(int64_t k) { return (k + 1) / 2; }
 inline int64_t WidePanels(int64_t n) { return (n + kWideColumns - 1) / kWideColumns; }
 inline int64_t WidePanelBytes(int64_t k) { return WidePairs(k) * 2 * kWideColumns; }
 
-/* How values are divided by a step, and rounded to whole numbers. */
-struct Division {
-  float step = 1, low = 0, high = 0;  // limits of the whole numbers
-};
-
-/* What becomes of a row of sums, in this order; arrays of columns have whole panels. */
+/*
+ * What becomes of a row of sums, in this order; arrays of columns have whole panels. Values are
+ * counted in steps of the result, or first in those of `between`, so that nothing is divided. Each
+ * operation is rounded to float32 by itself, but for the addend, which is a fused multiply-add. All
+ * kernels keep to this order, and so does what oneDNN is told: bytes are the same at each level and
+ * by each method (docs/onnx.md).
+ */
 struct SumsFinish {
   int out_type = 0;  // int8, uint8, int32 (the sums, and an addend that is cut to 32 bits), float32
   const float *scales = nullptr, *bias = nullptr;
-  bool bias_last = false, between = false;  // bias_last: behind that rounding
-  Division rounding;                        // `between`
+  bool between = false;  // values are rounded, within these limits, and scaled
+  float between_low = 0, between_high = 0, between_scale = 1;
+  const float* later = nullptr;  // a bias behind that rounding; null: none
   int addend_type = 0;
-  float addend_step = 1, addend_zero = 0;  // of addends of 8 bits
-  float low = 0, high = 0;                 // of values of float32; those of 8 bits have them among their whole numbers
-  Division result;                         // of 8 bits
-  int zero = 0;                            // what is added then
+  float addend_scale = 1, addend_zero = 0;  // of addends of 8 bits
+  float low = 0, high = 0;                  // of the values, which are whole numbers where the result has 8 bits
+  int zero = 0;                             // what is added to those then
 };
 
 }  // namespace quantized

@@ -24,7 +24,7 @@ struct PackedCall {
   const void* addend;
 };
 /* Results of this dtype, whose 8-bit integers have a step and a zero point, of values in
- * [low, high]. */
+ * [low, high]. The scales and what comes behind them are the caller's. */
 void SetResult(const Affine& form, float low, float high, SumsFinish* f);
 
 /*

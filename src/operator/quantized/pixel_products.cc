@@ -24,18 +24,12 @@ const int32_t* SumsOf(const PackedJob& l) { return reinterpret_cast<const int32_
 
 int64_t Pairs(int64_t filters) { return RoundUp(filters, kPanelPair) / kPanelPair; }
 
-/* to[place of a filter] = its value / divisor + more. Four neighbours stay together; of the values
- * there are whole panels. */
-void PutInPlaces(int64_t filters, const float* values, float divisor, float more, float* to) {
-  using Four = float __attribute__((vector_size(16)));
+/* to[place of a filter] = its value. Four neighbours stay together; of the values there are whole
+ * panels. */
+void PutInPlaces(int64_t filters, const float* values, float* to) {
   for (int64_t first = 0; first < filters; first += kPanelPair) {
     const int64_t width = PixelWidth(filters - first);
-    for (int64_t j = 0; j < width; j += 4) {
-      Four four;
-      std::memcpy(&four, values + first + j, sizeof four);
-      four = four / divisor + more;
-      std::memcpy(to + first + PixelPlace(width, j), &four, sizeof four);
-    }
+    for (int64_t j = 0; j < width; j += 4) std::memcpy(to + first + PixelPlace(width, j), values + first + j, 4 * sizeof(float));
   }
 }
 
@@ -45,29 +39,29 @@ PixelFinish FinishOf(KernelArgs& args, const PackedJob& l, int flip) {
   int32_t* start = nn::Workspace<int32_t>(args, places);
   MXNET_CPU_CALL(PixelStart)(SumsOf(l), places, l.src_zero + flip, start);
   if (from.out_type == kFloat32) {
-    PixelFinish f{start, from.scales, from.bias, 0, kFloat32, 0, 0, 0};
+    PixelFinish f{start, from.scales, from.bias, 0, 0, kFloat32, 0, 0, 0};
     f.floats = true, f.low = from.low, f.high = from.high;
     return f;
   }
   float* scales = nn::Workspace<float>(args, 3 * places);
   float *const bias = scales + places, *const later = bias + places;
-  const float step = from.result.step, addend_scale = l.addend ? from.addend_step / step : 0, less = -addend_scale * from.addend_zero;
-  const float unit = from.between ? from.rounding.step : step;  // of the first numbers
-  PutInPlaces(l.d.filters, from.scales, unit, 0, scales);
-  if (from.bias_last)
-    std::fill_n(bias, places, 0.0f);
+  PutInPlaces(l.d.filters, from.scales, scales);
+  PutInPlaces(l.d.filters, from.bias, bias);
+  if (from.later)
+    PutInPlaces(l.d.filters, from.later, later);
   else
-    PutInPlaces(l.d.filters, from.bias, unit, from.between ? 0 : less, bias);
-  if (from.between && from.bias_last)
-    PutInPlaces(l.d.filters, from.bias, step, less, later);
-  else
-    std::fill_n(later, places, less);
-  PixelFinish f{start, scales, bias, addend_scale, from.addend_type, from.result.high, static_cast<int>(from.result.low), from.zero};
-  f.between = from.between;
-  if (f.between) {
-    f.between_low = from.rounding.low, f.between_high = from.rounding.high;
-    f.between_scale = unit / step, f.between_bias = later;
-  }
+    std::fill_n(later, places, 0.0f);
+  PixelFinish f{start,
+                scales,
+                bias,
+                from.addend_scale,
+                static_cast<int>(from.addend_zero),
+                from.addend_type,
+                from.high,
+                static_cast<int>(from.low),
+                from.zero};
+  f.between = from.between, f.between_low = from.between_low, f.between_high = from.between_high;
+  f.between_scale = from.between_scale, f.between_bias = later;
   return f;
 }
 

@@ -33,9 +33,7 @@ nn::WeightParts PixelWeightParts(const PackedJob& job);
 /* Is the job such a convolution, and are there the instructions? */
 bool HasPixelProducts(const PackedJob& job);
 
-/* job.packed is of PixelWeightParts. Values are counted in steps of the result: the nearest
- * whole number to sum * scale + bias + addend * addend_scale, cut and with the zero point. Those of
- * float32 are sum * scale + bias + addend, cut, each operation rounded. */
+/* job.packed is of PixelWeightParts. What becomes of sums is what SumsFinish says. */
 void PixelProducts(KernelArgs& args, const PackedJob& job);
 
 /* Arrays have the filters as they are packed, but scales and bias of floats, which have them in
@@ -46,9 +44,9 @@ struct PixelFinish {
   const int32_t* start;  // of the sums
   const float *scales, *bias;
   float addend_scale;
-  int addend_type;  // int8 or uint8
-  float most;       // limit of the number before it is rounded
-  int least, zero;  // limit before the zero point is added
+  int addend_zero, addend_type;  // int8 or uint8
+  float most;                    // limit of the number before it is rounded
+  int least, zero;               // limit before the zero point is added
   bool between = false;
   float between_low = 0, between_high = 0, between_scale = 1;
   const float* between_bias = nullptr;

@@ -1,5 +1,5 @@
-// Products of pixels' bytes and panels of weights, and their results, in registers. Values of
-// float32 are the same on each level, so products and sums are not contracted.
+// Products of pixels' bytes and panels of weights, and their results, in registers. Values are the
+// same on each level, so products and sums are not contracted.
 #pragma GCC optimize("fp-contract=off")  // for all that follows
 
 #include <algorithm>
@@ -47,11 +47,11 @@ struct Operands {
  * to 32 bits. */
 template <After AFTER>
 MXNET_VNNI __m512 Value(const Operands& o, int64_t at, __m512i sum) {
-  const __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(o.f.scales + at), _mm512_loadu_ps(o.f.bias + at));
+  const __m512 v = _mm512_add_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_loadu_ps(o.f.scales + at)), _mm512_loadu_ps(o.f.bias + at));
   if (AFTER != After::kRound && AFTER != After::kRoundAndAdd) return v;
   const __m512 cut = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(o.f.between_low)), _mm512_set1_ps(o.f.between_high));
-  return _mm512_fmadd_ps(_mm512_roundscale_ps(cut, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_ps(o.f.between_scale),
-                         _mm512_loadu_ps(o.f.between_bias + at));
+  const __m512 whole = _mm512_roundscale_ps(cut, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return _mm512_add_ps(_mm512_mul_ps(whole, _mm512_set1_ps(o.f.between_scale)), _mm512_loadu_ps(o.f.between_bias + at));
 }
 /* 16 floats of filters in their order. What is no number stays none. */
 template <After AFTER>
@@ -73,7 +73,8 @@ MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i sum, const char
   __m512i whole;
   if (Adds(AFTER)) {
     const __m128i bytes = _mm_maskz_loadu_epi8(static_cast<__mmask16>(mask), addend);
-    whole = Whole(o, value, o.f.addend_type == kUint8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes));
+    const __m512i wide = o.f.addend_type == kUint8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes);
+    whole = Whole(o, value, _mm512_sub_epi32(wide, _mm512_set1_epi32(o.f.addend_zero)));
   } else {
     whole = Whole(o, value);
   }
@@ -95,9 +96,9 @@ MXNET_VNNI void Write(const Operands& o, __mmask32 mask, __m512i first, __m512i 
   __m512i low, high;
   if (Adds(AFTER)) {
     const __m256i bytes = _mm256_maskz_loadu_epi8(mask, addend);
-    const bool is_unsigned = o.f.addend_type == kUint8;
-    const __m512i words = is_unsigned ? _mm512_cvtepu8_epi16(bytes) : _mm512_cvtepi8_epi16(bytes);
-    const __m512i sign = is_unsigned ? _mm512_setzero_si512() : _mm512_srai_epi16(words, 15);
+    const __m512i wide = o.f.addend_type == kUint8 ? _mm512_cvtepu8_epi16(bytes) : _mm512_cvtepi8_epi16(bytes);
+    const __m512i words = _mm512_sub_epi16(wide, _mm512_set1_epi16(static_cast<int16_t>(o.f.addend_zero)));
+    const __m512i sign = _mm512_srai_epi16(words, 15);
     low = Whole(o, one, _mm512_unpacklo_epi16(words, sign)), high = Whole(o, other, _mm512_unpackhi_epi16(words, sign));
   } else {
     low = Whole(o, one), high = Whole(o, other);

@@ -174,31 +174,37 @@ TBlob Plain(KernelArgs& args, const TBlob& b) {
   return plain;
 }
 
-/* The number that the nearest of these integers stands for. */
+/* The nearest of these integers. */
 float Between(const Affine& form, float y) {
   const ByteLimits limits = LimitsOf(form.dtype);
-  return std::min(limits.high, std::max(limits.low, std::nearbyint(y * StepsOf(1, form.step)))) * form.step;
+  return std::nearbyint(std::min(limits.high, std::max(limits.low, y)));
 }
 
-/* What becomes of the layer's sums. `other`: the addend, or null. */
+/* x / step; 0 where a range without extent has no step. */
+float InSteps(float x, float step) { return step > 0 ? x / step : 0; }
+
+/* What becomes of the layer's sums, as SumsFinish has it. `other`: the addend, or null. */
 void FinishAll(const LayerCall& call, const int32_t* sums, const TBlob* other, int64_t n, char* to) {
   const bool is_unsigned = call.dst_type == kUint8, steps = IsBytes(call.dst_type);
   const auto addend = [&](int64_t i) {
     if (other->dtype == kFloat32) return other->data<float>()[i];
     return static_cast<float>(other->dtype == kUint8 ? int{other->data<uint8_t>()[i]} : int{other->data<int8_t>()[i]});
   };
+  const float step = steps ? call.dst_step : 1, unit = call.between ? call.between->step : step;
+  const float scale = InSteps(call.scale, unit), between_scale = InSteps(unit, step), addend_scale = InSteps(call.addend_step, step),
+              low = InSteps(call.low, step), high = InSteps(call.high, step);
   ParallelFor(n, 4096, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
-      float y = static_cast<float>(sums[i]) * call.scale;
-      if (call.between) y = Between(*call.between, y);
-      if (other) y += call.addend_step * addend(i);
+      float y = static_cast<float>(sums[i]) * scale;
+      if (call.between) y = Between(*call.between, y) * between_scale;
+      if (other) y = std::fma(addend(i), addend_scale, y);
       if (call.relu) y = std::max(y, 0.0f);
-      if (call.cuts) y = std::min(call.high, std::max(call.low, y));
+      if (call.cuts) y = std::min(high, std::max(low, y));
       if (!steps) {
         reinterpret_cast<float*>(to)[i] = y;
         continue;
       }
-      y = std::nearbyint(y * StepsOf(1, call.dst_step));
+      y = std::nearbyint(y);
       to[i] = static_cast<char>(is_unsigned ? static_cast<int>(std::min(255.0f, std::max(0.0f, y)))
                                             : static_cast<int>(std::min(127.0f, std::max(-128.0f, y))));
     }

@@ -48,28 +48,31 @@ Type TypeOf(int dtype) {
 
 bool HasStep(const LayerCall& call) { return call.dst_type == kInt8 || call.dst_type == kUint8; }
 
-/* oneDNN adds the zero point before it rounds. With an odd one ties would go to odd numbers, so
- * results are whole by then: values are counted in steps of the result. */
-bool CountsSteps(const LayerCall& call) { return HasStep(call) && call.dst_zero % 2 != 0; }
+/* Functions of values take these as they are. */
+bool CountsSteps(const LayerCall& call) { return !call.post && (HasStep(call) || call.between); }
 
-/* Such a call; its arrays of filters lie in the workspace. */
+/* oneDNN adds the zero point before it rounds, which moves ties: results are whole by then. */
+bool RoundsFirst(const LayerCall& call) { return CountsSteps(call) && HasStep(call) && call.dst_zero != 0; }
+
+/* The call with values counted in steps, as SumsFinish has them. Its arrays of filters lie in the
+ * workspace. The step of `between` becomes what its whole numbers are multiplied by. */
 LayerCall InSteps(KernelArgs& args, LayerCall call) {
-  const float step = call.dst_step;
-  const auto counted = [&](const float* values) {
+  const float step = HasStep(call) ? call.dst_step : 1, unit = call.between ? call.between->step : step;
+  const auto counted = [&](const float* values, float by) {
     float* made = nn::Workspace<float>(args, call.dims.filters);
-    for (int64_t i = 0; i < call.dims.filters; ++i) made[i] = values[i] / step;
+    for (int64_t i = 0; i < call.dims.filters; ++i) made[i] = values[i] / by;
     return made;
   };
   if (call.scales)
-    call.scales = counted(call.scales);
+    call.scales = counted(call.scales, unit);
   else
-    call.scale /= step;
-  if (call.bias) call.bias = counted(call.bias);
+    call.scale /= unit;
+  if (call.bias) call.bias = counted(call.bias, call.bias_last ? step : unit);
   call.dst_step = 1;
   constexpr float kMost = std::numeric_limits<float>::max();
   for (float* value : {&call.addend_step, &call.low, &call.high})
     *value = std::min(kMost, std::max(-kMost, *value / step));  // oneDNN takes no infinity
-  if (call.between) call.between->step /= step;
+  if (call.between) call.between->step = unit / step;
   return call;
 }
 
@@ -80,7 +83,7 @@ Tag DataTag(int nd, bool last) {
   return last ? Tag::ndhwc : Tag::ncdhw;
 }
 
-constexpr int kBetweenOps = 4;
+constexpr int kBetweenOps = 3;
 
 /* `places`: spatial dimensions of the result. */
 dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
@@ -97,7 +100,6 @@ dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
     const Affine& r = *call.between;
     const ByteLimits limits = LimitsOf(r.dtype);
     const auto zero = static_cast<float>(r.zero);
-    after.append_eltwise(A::eltwise_linear, 1 / r.step, 0.f);
     after.append_eltwise(A::eltwise_round, 0.f, 0.f);
     after.append_eltwise(A::eltwise_clip, limits.low - zero, limits.high - zero);
     after.append_eltwise(A::eltwise_linear, r.step, 0.f);
@@ -111,7 +113,7 @@ dnnl::primitive_attr AttrOf(const LayerCall& call, int places) {
   if (call.relu) after.append_eltwise(A::eltwise_relu, 0.f, 0.f);
   nn::AppendPost(call.post, &after);
   if (call.cuts) after.append_eltwise(A::eltwise_clip, call.low, call.high);
-  if (CountsSteps(call)) after.append_eltwise(A::eltwise_round, 0.f, 0.f);
+  if (RoundsFirst(call)) after.append_eltwise(A::eltwise_round, 0.f, 0.f);
   attr.set_post_ops(after);
   return attr;
 }

@@ -191,7 +191,6 @@ void ComputePairs(KernelArgs& args) {
     pair.shift = static_cast<float>(p.out_zero);
   else
     pair.zero = p.out_zero;
-  if (!p.multiply) pair.shift -= pair.a_zero * pair.a_scale + pair.b_zero * pair.b_scale;
   const float scale = p.a_scale * p.b_scale / p.out_scale;
   char* out = args.out[0].data<char>();
   const auto compute = [&](int64_t at, int64_t b_at, int64_t n, const char* other) {
@@ -279,9 +278,9 @@ void ComputeMeans(KernelArgs& args) {
       if (x.layout == Layout::kChannelsLast) MXNET_CPU_CALL(AddColumns)(image, is_unsigned, places, channels, sums.data());
       for (int64_t c = 0; c < channels; ++c) {
         if (x.layout != Layout::kChannelsLast) sums[c] = MXNET_CPU_CALL(SumBytes)(image + c * places, is_unsigned, places);
-        means[c] = (static_cast<float>(sums[c]) / static_cast<float>(places) - static_cast<float>(p.zero)) * p.scale;
+        means[c] = (static_cast<float>(sums[c]) / static_cast<float>(places) - static_cast<float>(p.zero)) * p.scale / StepOf(p);
       }
-      StoreResult(p, means.data(), channels, args.out[0].data<char>() + i * channels * static_cast<int64_t>(DTypeSize(p.out_type)));
+      StoreSteps(p, means.data(), channels, args.out[0].data<char>() + i * channels * static_cast<int64_t>(DTypeSize(p.out_type)));
     }
   });
 }

@@ -207,24 +207,25 @@ void RunReference(const P& p, KernelArgs& args, const LayerCall& call, const TBl
   const int64_t row = last ? d.filters : d.OutSize(), rows = out.Size() / std::max<int64_t>(1, row);
   const char* addend = kept ? kept->data<char>() : nullptr;
   const size_t size = DTypeSize(out.dtype);
+  const float step = StepOf(p), unit = call.between ? call.between->step : step;  // as SumsFinish has them
   ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, row)), [&](int64_t b, int64_t e) {
     std::vector<float> values(static_cast<size_t>(row));
     for (int64_t i = b; i < e; ++i) {
-      const int64_t filter = last ? 0 : i % d.filters, step = last ? 1 : 0;
+      const int64_t filter = last ? 0 : i % d.filters, next = last ? 1 : 0;
       const int32_t* from = static_cast<const int32_t*>(sums.dst.ptr) + i * row;
-      const auto add_bias = [&] {
-        for (int64_t j = 0; j < row; ++j) values[j] += call.bias[filter + j * step];
+      const auto add_bias = [&](float by) {
+        for (int64_t j = 0; j < row; ++j) values[j] += call.bias[filter + j * next] / by;
       };
       for (int64_t j = 0; j < row; ++j)
-        values[j] = static_cast<float>(from[j]) * (call.scales ? call.scales[filter + j * step] : call.scale);
-      if (!call.bias_last) add_bias();
-      if (call.between) RoundTo(*call.between, row, values.data());
-      if (call.bias_last) add_bias();
+        values[j] = static_cast<float>(from[j]) * ((call.scales ? call.scales[filter + j * next] : call.scale) / unit);
+      if (!call.bias_last) add_bias(unit);
+      if (call.between) RoundTo(*call.between, unit / step, row, values.data());
+      if (call.bias_last) add_bias(step);
       if (addend && IsBytes(p.addend_type))
-        AddIntegers({p.addend_type, p.addend_scale, p.addend_zero}, addend + i * row, row, values.data());
+        AddIntegers({p.addend_type, p.addend_scale / step, p.addend_zero}, addend + i * row, row, values.data());
       else if (addend)
         for (int64_t j = 0; j < row; ++j) values[j] += reinterpret_cast<const float*>(addend)[i * row + j];
-      StoreResult(p, values.data(), row, static_cast<char*>(out.dptr) + i * row * static_cast<int64_t>(size));
+      StoreSteps(p, values.data(), row, static_cast<char*>(out.dptr) + i * row * static_cast<int64_t>(size));
     }
   });
 }

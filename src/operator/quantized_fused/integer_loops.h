@@ -6,12 +6,13 @@
 
 namespace mxnet {
 
-/* a * a_scale + b * b_scale + shift, or (a - a_zero) (b - b_zero) * scale + shift. */
+/* (a - a_zero) * a_scale + (b - b_zero) * b_scale + shift, or (a - a_zero) (b - b_zero) * scale +
+ * shift, each operation rounded. */
 struct BytePair {
   const void *a, *b;
   bool a_unsigned, b_unsigned;
-  float a_scale, b_scale;  // sums
-  float a_zero, b_zero;    // products
+  float a_scale, b_scale;  // of sums
+  float a_zero, b_zero;
   float shift;
   int zero;  // what is added behind the rounding; before it an odd one sends ties elsewhere
 };

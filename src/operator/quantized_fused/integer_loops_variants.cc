@@ -1,4 +1,7 @@
 // Loops over 8-bit integers with zero points. Each is one that compilers make vector code of.
+// Values are the same on each level, so products and sums are not contracted.
+#pragma GCC optimize("fp-contract=off")  // for all that follows
+
 #include "operator/quantized_fused/integer_loops.h"
 
 #ifdef __AVX512BW__
@@ -41,12 +44,13 @@ void DivideToBytes(const float* x, float scale, float zero, ByteLimits limits, i
 
 void AddPairs(const BytePair& p, ByteLimits limits, int64_t n, void* out) {
   int8_t* to = static_cast<int8_t*>(out);
-  const float as = p.a_scale, bs = p.b_scale, shift = p.shift, zero = static_cast<float>(p.zero);
+  const float as = p.a_scale, bs = p.b_scale, az = p.a_zero, bz = p.b_zero, shift = p.shift, zero = static_cast<float>(p.zero);
   const int32_t whole = p.zero;
   const float low = limits.low - zero, high = limits.high - zero;
   OfTypes(p, [&](const auto* a, const auto* b) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) to[i] = Cut(static_cast<float>(a[i]) * as + static_cast<float>(b[i]) * bs + shift, low, high, whole);
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = Cut((static_cast<float>(a[i]) - az) * as + (static_cast<float>(b[i]) - bz) * bs + shift, low, high, whole);
   });
 }
 

@@ -94,7 +94,7 @@ void Products(KernelArgs& args, const P& p, const MatMulCall& call) {
   SumsFinish finish;
   SetResult(call.out, p.low, p.high, &finish);
   float* scales = nn::Workspace<float>(args, 2 * across);
-  std::fill_n(scales, across, call.scale), std::fill_n(scales + across, across, 0.0f);
+  std::fill_n(scales, across, call.scale / StepOf(p)), std::fill_n(scales + across, across, 0.0f);
   finish.scales = scales, finish.bias = scales + across;
   int32_t* zeros = nn::Workspace<int32_t>(args, across);
   std::fill_n(zeros, across, call.b_zero);
@@ -140,8 +140,8 @@ void OneMatrix(const P& p, const MatMulCall& call, int64_t index) {
       for (int64_t j = 0; j < n; ++j) row[j] = static_cast<int32_t>(std::min<int64_t>(INT32_MAX, std::max<int64_t>(INT32_MIN, all[j])));
       continue;
     }
-    for (int64_t j = 0; j < n; ++j) values[j] = static_cast<float>(all[j]) * call.scale;
-    StoreResult(p, values.data(), n, to + i * n * static_cast<int64_t>(DTypeSize(p.out_type)));
+    for (int64_t j = 0; j < n; ++j) values[j] = static_cast<float>(all[j]) * (call.scale / StepOf(p));
+    StoreSteps(p, values.data(), n, to + i * n * static_cast<int64_t>(DTypeSize(p.out_type)));
   }
 }
 

@@ -18,7 +18,7 @@ using Dims = dnnl::memory::dims;
 
 struct MatMulEntry : nn::CacheEntry {
   dnnl::matmul primitive;
-  dnnl::memory a, b, to, workspace, scale, step, a_zero, b_zero, zero;
+  dnnl::memory a, b, to, workspace, scale, a_zero, b_zero, zero;
   RanPart ran;
 };
 
@@ -40,10 +40,14 @@ std::unique_ptr<nn::CacheEntry> Make(const MatMulCall& call) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (call.out.dtype != kInt32) attr.set_scales_mask(DNNL_ARG_SRC, 0);
-  if (InSteps(call)) attr.set_scales_mask(DNNL_ARG_DST, 0);
   if (call.a_zero) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
   if (call.b_zero) attr.set_zero_points_mask(DNNL_ARG_WEIGHTS, 0);
-  if (InSteps(call) && call.out.zero) attr.set_zero_points_mask(DNNL_ARG_DST, 0);
+  if (InSteps(call) && call.out.zero) {  // which is added before the result is rounded, and would move ties
+    dnnl::post_ops after;
+    after.append_eltwise(dnnl::algorithm::eltwise_round, 0.f, 0.f);
+    attr.set_post_ops(after);
+    attr.set_zero_points_mask(DNNL_ARG_DST, 0);
+  }
   const dnnl::matmul::primitive_desc pd(engine, a, b, to, attr);
   auto entry = std::make_unique<MatMulEntry>();
   entry->primitive = dnnl::matmul(pd);
@@ -51,7 +55,7 @@ std::unique_ptr<nn::CacheEntry> Make(const MatMulCall& call) {
   entry->a = dnnl::memory(a, engine, nullptr), entry->b = dnnl::memory(b, engine, nullptr), entry->to = dnnl::memory(to, engine, nullptr);
   entry->workspace = dnnl::memory(pd.scratchpad_desc(), engine, nullptr);
   const Desc number(Dims{1}, Type::f32, Tag::a), whole(Dims{1}, Type::s32, Tag::a);
-  for (auto* m : {&entry->scale, &entry->step}) *m = dnnl::memory(number, engine, nullptr);
+  entry->scale = dnnl::memory(number, engine, nullptr);
   for (auto* m : {&entry->a_zero, &entry->b_zero, &entry->zero}) *m = dnnl::memory(whole, engine, nullptr);
   return entry;
 }
@@ -66,7 +70,7 @@ bool Run(KernelArgs& args, const MatMulCall& call) {
   auto* entry = static_cast<MatMulEntry*>(nn::CachedEntry(key, [&] { return Make(call); }));
   if (!entry) return false;
   Ran(entry->ran);
-  float scale = call.scale, step = call.out.step;
+  float scale = InSteps(call) ? call.scale / call.out.step : call.scale;
   int32_t a_zero = call.a_zero, b_zero = call.b_zero, zero = call.out.zero;
   std::unordered_map<int, dnnl::memory> arguments;
   const auto give = [&](int name, dnnl::memory& memory, const void* ptr) {
@@ -77,7 +81,6 @@ bool Run(KernelArgs& args, const MatMulCall& call) {
   if (bytes) give(DNNL_ARG_SCRATCHPAD, entry->workspace, args.workspace(bytes));
   give(DNNL_ARG_SRC, entry->a, call.a), give(DNNL_ARG_WEIGHTS, entry->b, call.b), give(DNNL_ARG_DST, entry->to, call.to);
   if (call.out.dtype != kInt32) give(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC, entry->scale, &scale);
-  if (InSteps(call)) give(DNNL_ARG_ATTR_SCALES | DNNL_ARG_DST, entry->step, &step);
   if (a_zero) give(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, entry->a_zero, &a_zero);
   if (b_zero) give(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS, entry->b_zero, &b_zero);
   if (InSteps(call) && zero) give(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_DST, entry->zero, &zero);

@@ -27,12 +27,15 @@ struct ResultFields {
 void CheckZeroType(const Attrs& attrs, int dtype);
 int ZeroIn(const TBlob& zero);
 
-/* The values that the nearest of these integers stand for. */
-void RoundTo(const Affine& form, int64_t n, float* values);
-/* values += what n integers stand for */
+/* What 1 in a result stands for; 1 for floats. */
+float StepOf(const ResultFields& p);
+
+/* Values as SumsFinish has them (packed_kernels.h), in its order. RoundTo: to the nearest of these
+ * integers, less their zero point, times `scale`. AddIntegers: values += what n integers stand
+ * for, fused. StoreSteps: n results of values in steps, cut and converted to float32 or bytes. */
+void RoundTo(const Affine& form, float scale, int64_t n, float* values);
 void AddIntegers(const Affine& form, const void* integers, int64_t n, float* values);
-/* n results, cut and converted to float32 or bytes. */
-void StoreResult(const ResultFields& p, const float* values, int64_t n, void* out);
+void StoreSteps(const ResultFields& p, const float* values, int64_t n, void* out);
 
 }  // namespace quantized
 }  // namespace mxnet

@@ -108,3 +108,78 @@ def test_differences_are_relative_to_the_largest_value(monkeypatch):
     one = np.array([1.0, -4.0], "float32")
     assert error_of([one], [one]) == 0 and error_of([one + 0.04], [one]) == pytest.approx(0.01, rel=1e-3)
     assert error_of([one[:1]], [one]) == error_of([], [one]) == error_of([np.array([np.nan, 1])], [one]) == float("inf")
+
+
+def raced(monkeypatch, tmp_path, level, quantized):
+    """The figures of a race whose numbers are made up: ours 2 ms, onnxruntime 1, OpenVINO 3."""
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import onnx_race
+    seconds = {"ours": 0.002, "onnxruntime": 0.001, "openvino": 0.003}
+    begun = []
+
+    class Process:
+        def __init__(self, name, awake):
+            self.name, self.info = name, {"first": {"wall": seconds[name]}, "imported": 1, "version": "0"}
+            begun.append((name, awake))
+            np.savez(tmp_path / (name + ".npz"), out_0=np.array([1.0 if name == "onnxruntime" else 1.1]))
+
+        def time(self, workload, calls, settle=0):
+            return [seconds[self.name]] * 2
+
+        def peak_mib(self):
+            return 5 + 1000 * seconds[self.name]
+
+        def ask(self, number):
+            return {"first": {"wall": seconds[self.name]}, "later": None}
+
+        def end(self):
+            pass
+    np.savez(tmp_path / "tiny.1.npz", in_x=np.zeros(1), out_0=np.array([7.0]))
+    made = onnx_race.onnx_models.Made("own", None, None, [1], quantized=quantized)
+    monkeypatch.setitem(onnx_race.onnx_models.MADE, "tiny", made)
+    args = types.SimpleNamespace(contestants=list(seconds), starts=1, starts_only=False, clock="wall", cache=str(tmp_path), slice=0.001,
+                                 rounds=3, peers="python")
+    row = onnx_race.Row("tiny", 1, 2, level, args, str(tmp_path))
+    row.started = Process
+    return onnx_race, row.figures(), begun
+
+
+@pytest.mark.parametrize("level, quantized, held", [("avx2", True, False), ("avx512", True, True), ("avx2", False, True)])
+def test_a_cell_that_cannot_be_measured_at_the_level_says_so(monkeypatch, tmp_path, level, quantized, held):
+    onnx_race, figures, begun = raced(monkeypatch, tmp_path, level, quantized)
+    line, summary = onnx_race.line(figures), onnx_race.summary([figures])
+    assert figures["best"] == ("onnxruntime" if held else "openvino")
+    assert figures["ratio"] == pytest.approx(0.5 if held else 1.5)
+    assert all(("onnxruntime" in figures[key]) == held for key in ("median_ms", "first_ms", "peak_mib"))
+    assert (" / not held / " in line, "| not held |" in line, "not held" in summary) == (not held,) * 3
+    assert f"Speed: median {figures['ratio']:.2f}, {int(held)} of 1 below 0.95." in summary
+    assert ("new shape: median" in summary) == held
+    # What it computes is what ours is compared with, at every level.
+    assert figures["errors"]["ours"] == pytest.approx(0.1) and begun.count(("onnxruntime", True)) == int(held)
+
+
+def test_cells_of_8_bits_at_avx2_leave_onnxruntime_out(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import int8
+    times = {"ours": [0.002] * 3, "ours, own form": [0.004] * 3, "ours, float32": [0.006] * 3, "openvino": [0.003] * 3}
+    figures = int8.row("resnet50", 1, "avx2", times, {"ours": 0.1, "openvino": 0.2})
+    assert figures["ratio"] == pytest.approx(1.5)
+    assert "| 6.00 | not held | 3.00 | 1.50 | 3.00 | 0.100 / - / not held / 0.200 |" in int8.printed(figures)
+    figures = int8.row("resnet50", 1, "avx512", {**times, "onnxruntime": [0.001] * 3}, {})
+    assert figures["ratio"] == pytest.approx(0.5) and "not held" not in int8.printed(figures)
+
+
+def test_openvino_ends_where_its_kernels_are_above_the_level(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import onnx_contestants
+
+    def compiled(*names):
+        value = lambda text: types.SimpleNamespace(value=text)
+        info = {name: {"primitiveType": value(name), "layerType": value("Reduce" if "f32" in name else "Convolution")} for name in names}
+        nodes = [types.SimpleNamespace(get_rt_info=lambda i=i: i) for i in info.values()]
+        return types.SimpleNamespace(get_runtime_model=lambda: types.SimpleNamespace(get_ops=lambda: nodes))
+    onnx_contestants.check_level(compiled("jit_avx2_I8", "unknown_f32", "jit_avx512_f32"), "avx2")
+    onnx_contestants.check_level(compiled("brgconv_avx512_I8"), "avx512")
+    with pytest.raises(RuntimeError, match="above AVX2.*brgconv_avx512_I8"):
+        onnx_contestants.check_level(compiled("jit_avx2_I8", "brgconv_avx512_I8"), "avx2")
+    assert onnx_contestants.environment("openvino", "avx2", {}) == {"ONEDNN_MAX_CPU_ISA": "AVX2"}
