@@ -131,7 +131,7 @@ size_t BytesNeeded(const Parts& p, const Shape& shape, int dtype) {
 NDArray FromBytes(const Parts& p, StoredBytes* bytes, Piece piece, const Shape& shape, int dtype) {
   const size_t need = BytesNeeded(p, shape, dtype);
   MXNET_CHECK_KIND(piece.size == need, IO) << "[onnx] tensor " << p.name << " of shape " << shape << " has " << piece.size
-                                          << " bytes; accepted: " << need;
+                                           << " bytes; accepted: " << need;
   const bool packed = BitsOf(p.type) != 0;
   if (!packed && need <= kSmallConstant) return ConstantArray(shape, dtype, bytes->Few(piece.begin, need));
   std::shared_ptr<StoredContents> contents = packed ? nullptr : bytes->Contents(piece.begin, need);
