@@ -1,10 +1,10 @@
 #include "onnx/masks.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "onnx/builder.h"
+#include "onnx/makers.h"
 
 namespace mxnet {
 namespace onnx {
@@ -14,10 +14,7 @@ bool Is(const NodeProto* n, const char* op) { return n && n->domain.empty() && n
 
 class Masks {
  public:
-  Masks(const std::vector<const NodeProto*>& nodes, const Session& session) : session_(session) {
-    for (const NodeProto* n : nodes)
-      for (const std::string& name : n->outputs) makers_[name] = n;
-  }
+  Masks(const std::vector<const NodeProto*>& nodes, const Session& session) : makers_(nodes, session) {}
 
   /* False: it writes something else. `gone` gets the nodes that it need not read any more. */
   bool Read(const NodeProto& scatter, NodeProto* joined, std::unordered_set<const NodeProto*>* gone) const {
@@ -39,22 +36,13 @@ class Masks {
 
  private:
   const NodeProto* MakerOf(const std::string& name, const char* op) const {
-    const auto found = makers_.find(name);
-    return found != makers_.end() && Is(found->second, op) && !found->second->inputs.empty() ? found->second : nullptr;
+    const NodeProto* const n = makers_.Of(name);
+    return Is(n, op) && !n->inputs.empty() ? n : nullptr;
   }
 
   bool IsNumber(const std::string& name, int64_t number) const {
-    const Value* const known = session_.ConstantNamed(name);
-    const NodeProto* const n = known ? nullptr : MakerOfConstant(name);
-    const Attribute* const value = n ? n->Find("value") : nullptr;
-    const NDArray none, &array = known && known->kind == Value::kTensor ? known->array
-                                 : value && value->tensor               ? value->tensor->array
-                                                                        : none;
-    return !array.is_none() && array.dtype() == kInt64 && array.shape().Size() == 1 && IntsIn(array)[0] == number;
-  }
-  const NodeProto* MakerOfConstant(const std::string& name) const {
-    const auto found = makers_.find(name);
-    return found != makers_.end() && Is(found->second, "Constant") ? found->second : nullptr;
+    const NDArray* const array = makers_.ConstantOf(name);
+    return array && !array->is_none() && array->dtype() == kInt64 && array->shape().Size() == 1 && IntsIn(*array)[0] == number;
   }
 
   /* The number of rows of `places`, which is the first of its sizes. */
@@ -69,27 +57,8 @@ class Masks {
     return true;
   }
 
-  const Session& session_;
-  std::unordered_map<std::string, const NodeProto*> makers_;
+  Makers makers_;
 };
-
-/* Without those of `gone` that nobody reads any more. */
-std::vector<const NodeProto*> Used(const std::vector<const NodeProto*>& nodes, const GraphProto& graph,
-                                   const std::unordered_set<const NodeProto*>& gone) {
-  std::unordered_map<std::string, int> uses;
-  for (const NodeProto* n : nodes)
-    for (const auto* list : {&n->inputs, &n->captured})
-      for (const std::string& name : *list) ++uses[name];
-  for (const ValueInfo& v : graph.outputs) ++uses[v.name];
-  std::vector<const NodeProto*> kept;
-  for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) {  // readers come first
-    if (gone.count(*n) && uses[(*n)->outputs[0]] == 0)
-      for (const std::string& name : (*n)->inputs) --uses[name];
-    else
-      kept.push_back(*n);
-  }
-  return {kept.rbegin(), kept.rend()};
-}
 
 }  // namespace
 
@@ -106,7 +75,7 @@ std::vector<const NodeProto*> JoinMasks(const std::vector<const NodeProto*>& nod
     gone.insert(read.begin(), read.end());
     n = &made->emplace_back(std::move(joined));
   }
-  return gone.empty() ? with : Used(with, graph, gone);
+  return gone.empty() ? with : WithoutUnread(with, graph, gone);
 }
 
 }  // namespace onnx

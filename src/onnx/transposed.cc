@@ -5,8 +5,10 @@
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "onnx/builder.h"
+#include "onnx/makers.h"
 #include "operator/matrix/axes.h"
 
 namespace mxnet {
@@ -39,14 +41,11 @@ bool IsOneOf(const std::string& op, std::initializer_list<const char*> ops) {
  * exporters compute of a dimension. */
 class Numbers {
  public:
-  Numbers(const std::vector<const NodeProto*>& nodes, const Session& session) : session_(session) {
-    for (const NodeProto* n : nodes)
-      for (const std::string& name : n->outputs) makers_[name] = n;
-  }
+  explicit Numbers(Makers makers) : makers_(std::move(makers)) {}
   bool IsOne(const std::string& name, int depth = 0) const {
     constexpr int kDeepest = 16;
-    if (const NDArray* const array = ConstantOf(name)) return array->shape().Size() == 1;
-    const NodeProto* const n = MakerOf(name);
+    if (const NDArray* const array = makers_.ConstantOf(name)) return array->shape().Size() == 1;
+    const NodeProto* const n = makers_.Of(name);
     if (!n || n->outputs.size() != 1 || !n->domain.empty() || n->inputs.empty() || depth > kDeepest) return false;
     if (n->op == "Slice") return IsOneOfSizes(*n);
     const bool of_all = IsOneOf(n->op, {"Add", "Sub", "Mul", "Div", "Pow"});
@@ -57,36 +56,23 @@ class Numbers {
   }
 
  private:
-  const NodeProto* MakerOf(const std::string& name) const {
-    const auto found = makers_.find(name);
-    return found == makers_.end() ? nullptr : found->second;
-  }
-  /* Null: it is none. */
-  const NDArray* ConstantOf(const std::string& name) const {
-    const Value* const known = session_.ConstantNamed(name);
-    if (known) return known->kind == Value::kTensor ? &known->array : nullptr;
-    const NodeProto* const n = MakerOf(name);
-    const Attribute* const value = n && n->op == "Constant" && n->domain.empty() ? n->Find("value") : nullptr;
-    return value && value->tensor && !value->tensor->array.is_none() ? &value->tensor->array : nullptr;
-  }
   /* A Slice of the last dimension's size. */
   bool IsOneOfSizes(const NodeProto& slice) const {
-    const NodeProto* const shape = MakerOf(slice.inputs[0]);
+    const NodeProto* const shape = makers_.Of(slice.inputs[0]);
     if (!shape || shape->op != "Shape" || !shape->domain.empty() || slice.inputs.size() != 3) return false;
-    const NDArray *const begin = ConstantOf(slice.inputs[1]), *const end = ConstantOf(slice.inputs[2]);
+    const NDArray *const begin = makers_.ConstantOf(slice.inputs[1]), *const end = makers_.ConstantOf(slice.inputs[2]);
     const auto is_number = [](const NDArray* a) { return a && a->dtype() == kInt64 && a->shape().Size() == 1; };
     return is_number(begin) && is_number(end) && IntsIn(*begin)[0] == -1 && IntsIn(*end)[0] >= std::numeric_limits<int32_t>::max();
   }
 
-  const Session& session_;
-  std::unordered_map<std::string, const NodeProto*> makers_;
+  Makers makers_;
 };
 
 /* Joins of one graph. */
 class Joins {
  public:
   Joins(const std::vector<const NodeProto*>& nodes, const Session& session, std::deque<NodeProto>* made)
-      : session_(session), numbers_(nodes, session), made_(made) {}
+      : session_(session), numbers_(Makers(nodes, session)), made_(made) {}
 
   void Add(const NodeProto* n) {
     if (SwapsMatrices(*n, session_)) transposes_[n->outputs[0]] = n;
@@ -95,21 +81,7 @@ class Joins {
     with_.push_back(n);
   }
   /* Without what nobody reads any more. */
-  std::vector<const NodeProto*> Finish(const GraphProto& graph) {
-    std::unordered_map<std::string, int> uses;
-    for (const NodeProto* n : with_)
-      for (const auto* list : {&n->inputs, &n->captured})
-        for (const std::string& name : *list) ++uses[name];
-    for (const ValueInfo& v : graph.outputs) ++uses[v.name];
-    std::vector<const NodeProto*> kept;
-    for (auto n = with_.rbegin(); n != with_.rend(); ++n) {  // readers come first
-      if (joined_.count(*n) && uses[(*n)->outputs[0]] == 0)
-        for (const std::string& name : (*n)->inputs) --uses[name];
-      else
-        kept.push_back(*n);
-    }
-    return {kept.rbegin(), kept.rend()};
-  }
+  std::vector<const NodeProto*> Finish(const GraphProto& graph) { return WithoutUnread(with_, graph, joined_); }
 
  private:
   struct Scaled {
