@@ -44,9 +44,10 @@ function(mxnet_cpu_variants objects)
   endforeach()
 endfunction()
 
-# mxnet_cpu_bfloat(objects file_avx512bf16.cc ...)
+# mxnet_cpu_bfloat(objects file_avx512bf16.cc ... file_amx.cc ...)
 #
-# Compiles each file once, for AVX-512 with the BF16 instructions, on x86 alone: who calls it asks nn::BfloatProductsHere() first. An archive, as above.
+# Compiles each file once, for AVX-512 with the BF16 instructions, and with matrix tiles (AMX) if its name says so, on x86 alone: who calls it asks
+# nn::BfloatGemmsHere() or HasAmx() first. An archive, as above.
 function(mxnet_cpu_bfloat objects)
   if(NOT ARGN OR NOT MXNET_X86)
     return()
@@ -58,5 +59,10 @@ function(mxnet_cpu_bfloat objects)
   add_library(${objects}_bfloat STATIC ${ARGN})
   target_link_libraries(${objects}_bfloat PRIVATE mxnet_deps)
   target_compile_options(${objects}_bfloat PRIVATE ${MXNET_KERNEL_OPTIONS} ${options})
+  foreach(file IN LISTS ARGN)
+    if(file MATCHES "_amx\\.cc$")
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -mamx-tile -mamx-int8 -mamx-bf16)
+    endif()
+  endforeach()
   target_link_libraries(${objects} INTERFACE ${objects}_bfloat)
 endfunction()

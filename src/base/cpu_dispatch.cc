@@ -1,5 +1,10 @@
 #include "base/cpu_dispatch.h"
 
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -18,10 +23,15 @@ const CpuLimit& LimitOfCpu() {
       const char* word;
       CpuLimit limit;
     };
-    const Row rows[] = {{"SSE41", {CpuLevel::kV2, false, false}},          {"AVX", {CpuLevel::kV2, false, false}},
-                        {"AVX2", {CpuLevel::kV3, false, false}},           {"AVX2_VNNI", {CpuLevel::kV3, true, false}},
-                        {"AVX2_VNNI_2", {CpuLevel::kV3, true, false}},     {"AVX512_CORE", {CpuLevel::kV4, false, false}},
-                        {"AVX512_CORE_VNNI", {CpuLevel::kV4, true, false}}};
+    const Row rows[] = {{"SSE41", {CpuLevel::kV2, false, false, false}},
+                        {"AVX", {CpuLevel::kV2, false, false, false}},
+                        {"AVX2", {CpuLevel::kV3, false, false, false}},
+                        {"AVX2_VNNI", {CpuLevel::kV3, true, false, false}},
+                        {"AVX2_VNNI_2", {CpuLevel::kV3, true, false, false}},
+                        {"AVX512_CORE", {CpuLevel::kV4, false, false, false}},
+                        {"AVX512_CORE_VNNI", {CpuLevel::kV4, true, false, false}},
+                        {"AVX512_CORE_BF16", {CpuLevel::kV4, true, true, false}},
+                        {"AVX512_CORE_FP16", {CpuLevel::kV4, true, true, false}}};
     for (const Row& row : rows)
       if (word == row.word) return row.limit;
     return CpuLimit();
@@ -64,6 +74,20 @@ bool HasVnni() {
 bool HasBfloat16() {
 #ifdef __x86_64__
   return DetectedCpuLevel() == CpuLevel::kV4 && LimitOfCpu().bfloat16 && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+bool HasAmx() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool has = [] {
+    if (!HasBfloat16() || !LimitOfCpu().amx) return false;
+    if (!__builtin_cpu_supports("amx-tile") || !__builtin_cpu_supports("amx-int8") || !__builtin_cpu_supports("amx-bf16")) return false;
+    constexpr long kAskForState = 0x1023, kTileData = 18;  // arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
+    return syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+  }();
+  return has;
 #else
   return false;
 #endif

@@ -41,9 +41,10 @@ using namespace mxnet;
 int MXGetCpuLevels(const char** out_json) {
   API_BEGIN(out_json);
   const CpuLimit& limit = LimitOfCpu();
-  const bool limited = limit.level < CpuLevel::kV4 || !limit.vnni || !limit.bfloat16;
-  *out_json =
-      GiveText("{\"has\": " + Name(Had()) + ", \"uses\": " + Name(RanAtCpuLevel()) + ", \"built\": [" + Built() +
-               "], \"bfloat16\": " + (nn::BfloatGemmsHere() ? "true" : "false") + ", \"limited\": " + (limited ? "true" : "false") + "}");
+  const bool limited = limit.level < CpuLevel::kV4 || !limit.vnni || !limit.bfloat16 || !limit.amx;
+  *out_json = GiveText("{\"has\": " + Name(Had()) + ", \"uses\": " + Name(RanAtCpuLevel()) + ", \"built\": [" + Built() +
+                       "], \"bfloat16\": " + (nn::BfloatGemmsHere() ? "true" : "false") +
+                       ", \"amx\": " + (CurrentCpuLevel() == CpuLevel::kV4 && HasAmx() ? "true" : "false") +
+                       ", \"limited\": " + (limited ? "true" : "false") + "}");
   API_END();
 }

@@ -17,6 +17,7 @@
 #include "base/threads/fork_guard.h"
 #include "base/threads/omp.h"
 #include "mxnet/profiler.h"
+#include "operator/nn/cpu_gemm/amx_products.h"
 
 namespace mxnet {
 namespace {
@@ -114,6 +115,23 @@ __attribute__((target("avx512f,avx512bf16"))) void Bfloat16(int64_t rounds) {
 }
 #endif
 
+#ifdef __x86_64__
+/* By matrix tiles, of operands in the first-level cache. */
+constexpr int64_t kRoundsOfTiles = 32, kTileUnits = 64, kTileOperations = 2 * nn::kAmxGroup * 2 * nn::kAmxColumns * 4 * kTileUnits;
+
+template <nn::AmxKind kKind>
+void Tiles(int64_t rounds) {
+  alignas(64) static const char a[nn::kAmxGroup * 4 * kTileUnits] = {}, b[2 * nn::kAmxColumns * 4 * kTileUnits] = {};
+  alignas(64) float sums[nn::kAmxGroup * 2 * nn::kAmxColumns];
+  nn::AmxOperands o;
+  o.a = a, o.pitch = 4 * kTileUnits, o.depth = kTileUnits, o.b = b, o.b_pitch = 8 * nn::kAmxColumns;
+  o.sums = sums, o.sums_pitch = 2 * nn::kAmxColumns;
+  const nn::AmxScope scope(nn::kAmxGroup, kTileUnits);
+  for (int64_t i = 0; i < rounds / kRoundsOfTiles; ++i) nn::AmxProducts(kKind, o, nn::kAmxGroup, 2 * nn::kAmxColumns);
+  t_sum = sums[0];
+}
+#endif
+
 /* Billions of operations a second of all threads, when a multiply-add of a vector counts for
  * `each`. */
 double Rate(int threads, void (*run)(int64_t), double each) {
@@ -171,6 +189,11 @@ MachinePeak Measure(int threads) {
   peak.float32 = v4 ? Rate(threads, Avx512, 32) : v3 ? Rate(threads, Avx2, 16) : Rate(threads, Baseline, 8);
   peak.bfloat16 = v4 && HasBfloat16() ? Rate(threads, Bfloat16, 64) : peak.float32;
   peak.int8 = v4 && HasVnni() ? Rate(threads, Vnni, 128) : v4 ? Rate(threads, Bytes4, 128) : v3 ? Rate(threads, Bytes2, 64) : peak.float32;
+  if (v4 && HasAmx()) {
+    constexpr double kOfBytes = static_cast<double>(kTileOperations) / kRoundsOfTiles / kChains;
+    peak.bfloat16 = Rate(threads, Tiles<nn::AmxKind::kBfloat>, kOfBytes / 2);
+    peak.int8 = Rate(threads, Tiles<nn::AmxKind::kUnsigned>, kOfBytes);
+  }
 #else
   peak.float32 = peak.bfloat16 = peak.int8 = Rate(threads, Baseline, 8);
 #endif

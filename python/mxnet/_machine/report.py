@@ -168,7 +168,7 @@ def instructions(levels, environ=os.environ):
     info = re.search(r"^flags\s*: (.*)$", _read("/proc/cpuinfo"), re.M) if platform.machine() == "x86_64" else None
     flags = set(info.group(1).split()) if info else set()
     found = {"processor": [name for name, flag in _INSTRUCTIONS.items() if flag in flags] or [levels["has"]],
-             "library": levels["uses"] + (" BF16" if levels["bfloat16"] else "")}
+             "library": levels["uses"] + (" AMX" if levels["amx"] else " BF16" if levels["bfloat16"] else "")}
     isa, core = _ask("libdnnl.", "dnnl_get_effective_cpu_isa", ctypes.c_int), _ask("libopenblas", "openblas_get_corename", ctypes.c_char_p)
     if isa is not None:
         found["oneDNN"] = _DNNL_ISA.get(isa, f"set {isa:#x}")

@@ -165,14 +165,72 @@ struct ByteRows {
   }
 };
 
+#if defined(__AVX512BW__)
+
+/* ByteRows by vectors twice as wide, whole 32 columns of all rows: what belongs to columns is read
+ * once. */
+template <Addend ADDEND, Between BETWEEN>
+struct WideRows {
+  const SumsFinish& f;
+
+  struct Columns {
+    __m512 scales, bias, later;
+  };
+  Columns ColumnsAt(int64_t at) const {
+    return {_mm512_loadu_ps(f.scales + at), _mm512_loadu_ps(f.bias + at),
+            BETWEEN == Between::kBiasLater ? _mm512_loadu_ps(f.later + at) : _mm512_setzero_ps()};
+  }
+
+  __attribute__((always_inline)) __m512i Below(const Columns& c, const int32_t* sums, const char* addend) const {
+    __m512 v = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums));
+    v = _mm512_add_ps(_mm512_mul_ps(v, c.scales), c.bias);
+    if (BETWEEN != Between::kNone) {
+      v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(f.between_low)), _mm512_set1_ps(f.between_high));
+      v = _mm512_mul_ps(_mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_ps(f.between_scale));
+    }
+    if (BETWEEN == Between::kBiasLater) v = _mm512_add_ps(v, c.later);
+    if (ADDEND != Addend::kNone) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(addend));
+      const __m512i wide = ADDEND == Addend::kUint8 ? _mm512_cvtepu8_epi32(bytes) : _mm512_cvtepi8_epi32(bytes);
+      const __m512 less = _mm512_sub_ps(_mm512_cvtepi32_ps(wide), _mm512_set1_ps(f.addend_zero));
+      v = _mm512_fmadd_ps(less, _mm512_set1_ps(f.addend_scale), v);
+    }
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(f.high), v));
+  }
+
+  void Run(const Rows& rows, int64_t at, int64_t j) const {
+    const Columns first = ColumnsAt(at + j), second = ColumnsAt(at + j + 16);
+    const __m512i low = _mm512_set1_epi16(static_cast<int16_t>(f.low)), zero = _mm512_set1_epi16(static_cast<int16_t>(f.zero));
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    const char* addend = (ADDEND == Addend::kNone ? rows.out : rows.addend) + j;
+    const int32_t* sums = rows.sums + j;
+    char* out = rows.out + j;
+    for (int64_t i = 0; i < rows.count; ++i, sums += rows.pitch, addend += rows.out_pitch, out += rows.out_pitch) {
+      const __m512i mixed = _mm512_packs_epi32(Below(first, sums, addend), Below(second, sums + 16, addend + 16));
+      const __m256i bytes = _mm512_cvtepi16_epi8(_mm512_add_epi16(_mm512_max_epi16(mixed, low), zero));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_permutevar8x32_epi32(bytes, order));
+    }
+  }
+};
+
+#endif
+
 template <Addend ADDEND, Between BETWEEN>
 void Bytes(const SumsFinish& f, const Rows& rows, int64_t at, int64_t n) {
+#if defined(__AVX512BW__)
+  const WideRows<ADDEND, BETWEEN> wide{f};
+  const int64_t whole = n / (2 * kTwo) * (2 * kTwo);
+  for (int64_t j = 0; j < whole; j += 2 * kTwo) wide.Run(rows, at, j);
+#else
+  constexpr int64_t whole = 0;
+#endif
+  if (whole == n) return;
   const ByteRows<ADDEND, BETWEEN> finish{f};
   for (int64_t i = 0; i < rows.count; ++i) {
     const int32_t* sums = rows.sums + i * rows.pitch;
     const char* addend = ADDEND == Addend::kNone ? rows.out : rows.addend + i * rows.out_pitch;
     char* out = rows.out + i * rows.out_pitch;
-    int64_t j = 0;
+    int64_t j = whole;
     for (; j + 2 * kTwo <= n; j += 2 * kTwo) finish.ThirtyTwo(sums + j, at + j, addend + j, out + j);
     if (j + kTwo <= n) finish.Sixteen(sums + j, at + j, addend + j, out + j), j += kTwo;
     if (j < n) finish.Some(sums + j, at + j, n - j, addend + j, out + j);

@@ -17,6 +17,7 @@ struct PackedJob {
   const nn::ConvDims& d;
   const char* src = nullptr;
   bool is_unsigned = false, depthwise = false, weights_last = false;
+  bool planes = false;  // channels of src are apart; AmxLayer alone takes that
   int src_zero = 0;
   int64_t groups = 1, per_group = 0, filters = 0, deep = 0;  // filters and channels of a group, numbers of a sum
   int64_t pairs = 0, panels = 0, pitch = 0;                  // of a group; pitch: of widened rows

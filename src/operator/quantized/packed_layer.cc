@@ -12,6 +12,8 @@
 #include "operator/matrix/move_cpu.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/cpu_gemm/amx_windows.h"
+#include "operator/quantized/amx_layer.h"
 #include "operator/quantized/byte_product.h"
 #include "operator/quantized/bytes.h"
 #include "operator/quantized/depthwise_columns.h"
@@ -102,6 +104,12 @@ const int8_t* PackedForPixels(KernelArgs& args, const PackedCall& call, const Pa
   constexpr uint64_t kForm = 0x7069786c;
   return reinterpret_cast<const int8_t*>(
       ByParts(args, call, kForm, PixelWeights(l) / static_cast<int64_t>(sizeof(float)), [&] { return PixelWeightParts(l); }));
+}
+
+/* For AmxLayer. */
+const int8_t* PackedForAmx(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  constexpr uint64_t kForm = 0x616d7800;
+  return reinterpret_cast<const int8_t*>(ByParts(args, call, kForm + l.weights_last, AmxWeights(l), [&] { return AmxWeightParts(l); }));
 }
 
 /* For WinogradProducts. */
@@ -426,17 +434,32 @@ bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
   return Takes(call, l.deep) && TakesPixels(call, l, layer.accumulate);
 }
 
+/* By matrix tiles: nothing beats them. */
+bool TakesAmx(const KernelArgs& args, const PackedCall& call, const PackedJob& l) {
+  return !call.layer.dense && !call.zeros.filters && !call.layer.post && nn::KeepsWeights(args, call.weight_input) && HasAmxLayer(l);
+}
+
+bool AmxBeatsByteProducts(const KernelArgs& args, const PackedCall& call) {
+  const LayerCall& layer = call.layer;
+  if (!(layer.src.channels_last || nn::AmxTakesPlanes(layer.dims)) || !layer.dst.channels_last) return false;
+  const PackedJob l = JobOf(call);
+  return Takes(call, l.deep) && TakesAmx(args, call, l);
+}
+
 bool PackedLayer(KernelArgs& args, const PackedCall& call) {
   const LayerCall& layer = call.layer;
   const nn::ConvDims& d = layer.dims;
   PackedJob l = JobOf(call);
   if (!Takes(call, l.deep)) return false;
   nn::WinogradDims tiles;
-  const bool winograd = !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
+  const bool amx = TakesAmx(args, call, l),
+             winograd = !amx && !call.zeros.filters && WinogradTakes(l, nn::KeepsWeights(args, call.weight_input), &tiles);
   const int16_t* transformed = winograd ? Transformed(args, call, l, tiles) : nullptr;
-  const bool columns = !winograd && TakesColumns(call, l),
-             pixels = !winograd && !columns && nn::KeepsWeights(args, call.weight_input) && TakesPixels(call, l, call.addend);
-  if (columns)
+  const bool columns = !amx && !winograd && TakesColumns(call, l),
+             pixels = !amx && !winograd && !columns && nn::KeepsWeights(args, call.weight_input) && TakesPixels(call, l, call.addend);
+  if (amx)
+    l.packed = PackedForAmx(args, call, l);
+  else if (columns)
     l.packed = PackedInColumns(args, call, l);
   else if (pixels)
     l.packed = PackedForPixels(args, call, l);
@@ -444,7 +467,9 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
     l.packed = HasNines(l) ? PackedNines(args, call, l) : Packed(args, call, l);
   l.finish = FinishOf(args, call);
   if (call.zeros.filters) l.zeros = ForEach<int32_t>(args, call.zeros.filters, call.zeros.one, 0, d.filters);
-  if (!LiesLast(layer.src, d.channels, d.InSize())) {
+  if (!LiesLast(layer.src, d.channels, d.InSize()) && amx && nn::AmxTakesPlanes(d)) {
+    l.planes = true;
+  } else if (!LiesLast(layer.src, d.channels, d.InSize())) {
     char* last = nn::Workspace<char>(args, d.batch * d.channels * d.InSize());
     Reorder(layer.src.ptr, false, last, d, d.channels, d.InSize(), 1);
     l.src = last;
@@ -457,7 +482,9 @@ bool PackedLayer(KernelArgs& args, const PackedCall& call) {
     Reorder(call.addend, false, l.dst, d, d.filters, d.OutSize(), l.size);
     l.addend = l.dst;
   }
-  if (winograd)
+  if (amx)
+    AmxLayer(args, l);
+  else if (winograd)
     WinogradProducts(args, l, tiles, transformed);
   else if (columns)
     DepthwiseColumns(args, l);

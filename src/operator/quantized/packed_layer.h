@@ -47,6 +47,9 @@ bool ColumnsBeatByteProducts(const PackedCall& call);
  */
 bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call);
 
+/* Does PackedLayer multiply it by matrix tiles (amx_layer.h)? */
+bool AmxBeatsByteProducts(const KernelArgs& args, const PackedCall& call);
+
 /* False: not taken, and nothing is written. */
 bool PackedLayer(KernelArgs& args, const PackedCall& call);
 

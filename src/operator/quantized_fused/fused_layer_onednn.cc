@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/cpu_limit.h"
 #include "base/mix.h"
 #include "base/ran.h"
 #include "base/threads/library_threads.h"
@@ -215,15 +216,6 @@ void AddForm(const LayerCall& call, Key* key) {
   if (call.between) key->Add(call.between->dtype).Add(call.between->step).Add(call.between->zero);
 }
 
-/* Tiles of bytes: nothing beats them. */
-bool HasAmx() {
-  static const bool has = [] {
-    const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), amx = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-    return (level & amx) == amx;
-  }();
-  return has;
-}
-
 Key KeyOf(const LayerCall& call, int team) {
   Key key;
   key.Add('q').Add(call.dims).Add(call.dense).Add(call.src_type).Add(call.dst_type).Add(call.src.channels_last);
@@ -371,7 +363,7 @@ bool InPieces(KernelArgs& args, const LayerCall& call, const Rows& rows, int64_t
 bool Run(KernelArgs& args, const LayerCall& given) {
   const PackedCall ours{given, 1, {}, nullptr};
   if (ColumnsBeatByteProducts(ours)) return false;
-  if (!HasAmx() && (TilesBeatByteProducts(args, ours) || PixelsBeatByteProducts(args, ours))) return false;
+  if (HasAmx() ? AmxBeatsByteProducts(args, ours) : TilesBeatByteProducts(args, ours) || PixelsBeatByteProducts(args, ours)) return false;
   if (given.addend) nn::BeginWithAddend(*given.addend, args.out[0]);
   const LayerCall call = CountsSteps(given) ? InSteps(args, given) : given;
   const int team = TeamFor(call);

@@ -81,7 +81,26 @@ def wide_layers(seed):
     return model(b.nodes, feeds, b.weights, 21), feeds
 
 
-GRAPHS = [(random_graph, seed) for seed in range(24)] + [(wide_layers, seed) for seed in range(3)]
+def odd_windows(seed):
+    """Images of few channels, and windows that are strided, dilated, uneven, or larger than the
+    image."""
+    b = Net("u1" if seed % 2 else "i1", "i1", True, seed)
+    channels = (3, 1, 4, 6)[seed % 4]
+    x = b.through("x", b.scale(0.02), 120)
+    layers = [((18, 7, 7), dict(pads=[3] * 4, strides=[2, 2])), ((6, 3, 3), dict(pads=[2, 1, 0, 3], dilations=[2, 1])),
+              ((37, 1, 7), dict(pads=[0, 3, 0, 3])), ((70, 3, 3), dict(pads=[2] * 4, dilations=[2, 2])),
+              ((33, 5, 5), dict(pads=[2] * 4, strides=[2, 1])), ((40, 3, 3), dict(pads=[0, 1, 1, 0], strides=[2, 2])),
+              ((20, 1, 1), dict(strides=[3, 2])), ((48, 2, 4), dict(pads=[1, 2, 1, 2]))]
+    for i, ((filters, *window), where) in enumerate(layers):
+        y = b.conv(x, (filters, channels, *window), (seed + i) % 3 > 0, **where)
+        b.steps(y, b.scale(0.6), 131, out=f"y{i}")
+        x, channels = b.through(y, b.scale(0.8), 125), filters
+    feeds = {"x": np.random.RandomState(seed).randn(1 + seed % 3, (3, 1, 4, 6)[seed % 4], 53 + seed, 61).astype("float32")}
+    return model(b.nodes, feeds, b.weights, 21), feeds
+
+
+GRAPHS = ([(random_graph, seed) for seed in range(24)] + [(wide_layers, seed) for seed in range(3)] +
+          [(odd_windows, seed) for seed in range(8)])
 
 
 def digests():
@@ -101,7 +120,7 @@ def here():
     return digests()
 
 
-@pytest.mark.parametrize("level", ["SSE41", "AVX2", "AVX512_CORE", "no oneDNN"])
+@pytest.mark.parametrize("level", ["SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "no oneDNN"])
 def test_bytes_are_the_same_at_every_level(level, here):
     code = "import json, sys, test_bytes_at_levels as t; json.dump(t.digests(), sys.stdout)"
     variable = {"MXNET_ONEDNN_ENABLED": "0"} if level == "no oneDNN" else {"ONEDNN_MAX_CPU_ISA": level}

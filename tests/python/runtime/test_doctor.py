@@ -42,6 +42,11 @@ def test_instructions():
     of_blas = [f"OPENBLAS_CORETYPE={core}"] if core and "OpenBLAS" in found else []
     others = [why for why in found.get("less because of", []) if why not in of_blas]
     assert found["processor"] and found["library"] and all("this build" in why for why in others)
+    if found["library"] == "AVX-512 AMX":
+        assert "AMX" in found["processor"]
+        words = [json.loads(run("-m", "mxnet.doctor", "--json", ONEDNN_MAX_CPU_ISA=word).stdout)["instructions"]["library"]
+                 for word in ("AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE_AMX")]
+        assert words == ["AVX-512 BF16", "AVX-512", "AVX-512 AMX"]
     if found["library"].startswith("AVX-512"):
         limited = json.loads(run("-m", "mxnet.doctor", "--json", ONEDNN_MAX_CPU_ISA="AVX2").stdout)["instructions"]
         assert limited["processor"] == found["processor"] and limited["library"] == "AVX2"
@@ -52,7 +57,7 @@ def test_instructions():
 
 
 def test_instructions_of_a_build_for_one_level():
-    levels = {"has": "AVX-512", "uses": "AVX2", "built": ["AVX2"], "bfloat16": False, "limited": False}
+    levels = {"has": "AVX-512", "uses": "AVX2", "built": ["AVX2"], "bfloat16": False, "amx": False, "limited": False}
     found = _machine.instructions(levels, {})
     assert found["library"] == "AVX2" and found["less because of"] == ["this build has kernels for AVX2 alone"]
 

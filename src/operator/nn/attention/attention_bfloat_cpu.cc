@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/cpu_limit.h"
 #include "base/half.h"
 #include "base/ran.h"
+#include "base/round_up.h"
 #include "operator/nn/attention/attention.h"
 #include "operator/nn/attention/attention_scores.h"
 #include "operator/nn/common/nn_common.h"
@@ -63,19 +65,26 @@ class BfloatHeads {
       for (int64_t i = 0; i < n; ++i) std::fill_n(out + i * d.output.row, d.value_width, bfloat16::FromBits(0));
       return;
     }
-    Room::Grow(&room->weights, n * columns);
+    const int64_t pitch = RoundUp(columns, 2);  // an even number of elements is what matrix tiles take
+    Room::Grow(&room->weights, n * pitch);
     if (room->scores.size() < static_cast<size_t>(n * columns)) room->scores.resize(n * columns);
     float* scores = room->scores.data();
     BfloatBlock product;
     product.rows = room->rows, product.stride = product.count = n;
 
+    const bool tiles = HasAmx();
     for (int64_t i = 0; i < n; ++i) room->rows[i] = At(d.query, head, first + i);
+    if (tiles && d.width % 2 == 0) product.flat = room->rows[0], product.pitch = d.query.row;
     product.depth = d.width, product.filters = product.ld = columns;
     BfloatGemmsWide(product, room->keys.data(), 0, PackedPanels(columns, kBfloatLanes), {}, scores, columns);
     scores_.Softmax(head, first, n, columns, scale_, scores);
-    BfloatRound(scores, room->weights.data(), n * columns);
-
-    for (int64_t i = 0; i < n; ++i) room->rows[i] = room->weights.data() + i * columns;
+    for (int64_t i = 0; i < n; ++i) {
+      bfloat16* const row = room->weights.data() + i * pitch;
+      BfloatRound(scores + i * columns, row, columns);
+      if (pitch > columns) row[columns] = bfloat16::FromBits(0);
+      room->rows[i] = row;
+    }
+    product.flat = tiles ? room->weights.data() : nullptr, product.pitch = pitch;
     product.depth = columns, product.filters = d.value_width, product.ld = d.output.row;
     BfloatGemms(product, room->values.data(), 0, PackedPanels(d.value_width, kBfloatLanes), {}, out);
   }
@@ -106,7 +115,7 @@ bool Fits(const KernelArgs& args) {
 
 bool BfloatAttention(KernelArgs& args) {
   if (!Fits(args)) return false;
-  Ran("attention by blocks", RanAt::kAvx512Bf16);
+  Ran("attention by blocks", HasAmx() ? RanAt::kAmx : RanAt::kAvx512Bf16);
   const BfloatHeads h(args);
   const AttentionDims& d = h.d;
   const int64_t blocks = (d.rows + h.block - 1) / h.block;

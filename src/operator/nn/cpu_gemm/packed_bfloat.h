@@ -1,7 +1,7 @@
 /*
  * Convolutions and dense layers in bfloat16 (docs/packed.md), for channels-last tensors: packed
- * weights and vdpbf16ps, Winograd in float32, depthwise sums in float32. Sums are float32 and
- * rounded once, after bias, addend and activation.
+ * weights and matrix tiles (AMX) or vdpbf16ps, Winograd in float32, depthwise sums in float32. Sums
+ * are float32 and rounded once, after bias, addend and activation.
  *
  * THREADS      every function may be called from several threads at once.
  * DETERMINISM  as packed.h
@@ -14,8 +14,7 @@
 namespace mxnet {
 namespace nn {
 
-/* Has this processor the instructions (and are they allowed: CapCpuLevel), and nothing better for
- * oneDNN to use (AMX)? */
+/* Has this processor the instructions (and are they allowed: CapCpuLevel)? */
 MXNET_DLL bool BfloatGemmsHere();
 
 /* As NativeConvolution and NativeDense, of which they are the bfloat16 part. */

@@ -230,6 +230,7 @@ inline __attribute__((always_inline)) __m512 Gelu(__m512 x) {
 
 void Gemms(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, bfloat16* y, float* wide,
            int64_t wide_ld) {
+  if (block.flat) return BfloatAmxGemms(block, packed, begin, end, e, y, wide, wide_ld);
   const int64_t pairs = block.segments * ((block.depth + 1) / 2), vectors = PackedVectors(block.filters, kLanes),
                 panels = PackedPanels(block.filters, kLanes);
   for (int64_t p = begin; p < end; ++p) {

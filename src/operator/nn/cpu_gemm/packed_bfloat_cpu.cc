@@ -9,6 +9,7 @@
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/cpu_gemm/amx_windows.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/packed_bfloat_kernels.h"
 #include "operator/nn/cpu_gemm/packed_geometry.h"
@@ -30,7 +31,7 @@ constexpr int64_t kWide = 3 * kBfloatLanes;          // filters of the widest pa
 constexpr double kPairs = 0.45;                      // time of a multiplication against float32's
 alignas(64) const bfloat16 kZeros[kMostDepth] = {};  // what lies outside the data
 
-enum Form : uint64_t { kFormPacked = 1u << 16, kFormWinograd = 2u << 16, kFormDepthwise = 3u << 16 };
+enum Form : uint64_t { kFormPacked = 1u << 16, kFormWinograd = 2u << 16, kFormDepthwise = 3u << 16, kFormTiles = 4u << 16 };
 
 float* Floats(const WorkspaceFn& workspace, int64_t count) {
   return static_cast<float*>(workspace(static_cast<size_t>(count) * sizeof(float)));
@@ -87,6 +88,17 @@ void Pack(int64_t filters, int64_t segments, int64_t depth, bfloat16* packed, co
   });
 }
 
+bool PlanesOf(const ConvCall& call) { return !call.src.channels_last && call.dims.InSize() > 1 && call.dims.channels > 1; }
+
+// A segment for each place of the window.
+void PackPlaces(const ConvCall& call, bfloat16* packed) {
+  const int64_t c = call.dims.channels, window = call.dims.KernelSize(), k = c * window;
+  const bfloat16* w = static_cast<const bfloat16*>(call.weight.ptr);
+  const bool last = call.weight.channels_last || window == 1;
+  Pack(call.dims.filters, window, c, packed,
+       [=](int64_t filter, int64_t place, int64_t i) { return w[filter * k + (last ? place * c + i : i * window + place)]; });
+}
+
 void PackConvolution(const ConvCall& call, const Geometry& g, bfloat16* packed) {
   const int64_t c = g.c, window = call.dims.KernelSize(), k = c * window, depth = g.depth;
   const bfloat16* w = static_cast<const bfloat16*>(call.weight.ptr);
@@ -98,6 +110,42 @@ void PackConvolution(const ConvCall& call, const Geometry& g, bfloat16* packed) 
       return w[filter * k + at % c * window + at / c];
     });
   }
+}
+
+// As Run, by matrix tiles; `packed` has a segment for each place of the window.
+void RunByTiles(KernelArgs& args, const ConvDims& d, const ConvCall* call, const void* data, const bfloat16* packed, const float* bias,
+                const bfloat16* added, const EpilogueOp& post, bfloat16* y) {
+  const bool more = post && post.kind != EpilogueKind::kRelu && post.kind != EpilogueKind::kClip;
+  BfloatEpilogue limits;
+  if (post.kind == EpilogueKind::kRelu) limits.low = 0;
+  if (post.kind == EpilogueKind::kClip) limits.low = post.a, limits.high = post.b;
+  const int64_t filters = d.filters, units = d.KernelSize() * ((d.channels + 1) / 2), vectors = PackedVectors(filters, kBfloatLanes),
+                panels = PackedPanels(filters, kBfloatLanes);
+  const AmxImages images{d, static_cast<const char*>(data), sizeof(bfloat16), 0, call && PlanesOf(*call)};
+  AmxForBlocks(args, images, panels, [&](const AmxBlock& block, int64_t first, int64_t last) {
+    alignas(64) float sums[kAmxSums], wide[kAmxGroup * kAmxPanel];
+    const AmxScope scope(block.rows, block.view.depth);
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
+      for (int64_t v = 0; v < width; v += 2) {  // the last panel may have three
+        const int64_t some = std::min<int64_t>(2, width - v) * kBfloatLanes, filter = (2 * p + v) * kBfloatLanes,
+                      n = std::min(some, filters - filter);
+        const bfloat16 *const panel = packed + p * units * 4 * kBfloatLanes, *const next = panel + width * 2 * kBfloatLanes * units;
+        const int64_t behind = p + 1 == panels || v > 0 ? 0 : (p + 2 == panels ? vectors - 2 * p - 2 : 2) * 4 * kBfloatLanes * units;
+        const AmxFilters own{panel + v * 2 * kBfloatLanes, some, width * 4 * kBfloatLanes, bias ? bias + filter : nullptr, next, behind};
+        AmxMultiply(AmxKind::kBfloat, block, own, sums, [&](const float* rows, int64_t pixel, int64_t count) {
+          const int64_t at = pixel * filters + filter;
+          BfloatEpilogue e = limits;
+          e.addend = added ? added + at : nullptr;
+          if (!more) return BfloatFinish(rows, kAmxPanel, count, n, e, y + at, filters);
+          BfloatFinishWide(rows, kAmxPanel, count, n, e, filters, wide);
+          if (post.kind != EpilogueKind::kGelu) ApplyPost(post, wide, wide, count * n);
+          const auto round = post.kind == EpilogueKind::kGelu ? BfloatGelu : BfloatRound;
+          for (int64_t r = 0; r < count; ++r) round(wide + r * n, y + at + r * filters, n);
+        });
+      }
+    }
+  });
 }
 
 // post(products + bias + addend), rounded; `added` as the result lies.
@@ -270,6 +318,12 @@ int WinogradSize(const ConvCall& call) {
   return best;
 }
 
+/* Convolutions that matrix tiles compute. */
+bool TakesTiles(const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  return HasAmx() && d.groups == 1 && (call.dst.channels_last || d.OutSize() == 1) && (!PlanesOf(call) || AmxTakesPlanes(d));
+}
+
 bool IsDense(const ConvCall& call) {
   const ConvDims& d = call.dims;
   for (int i = 0; i < 3; ++i)
@@ -281,9 +335,7 @@ bool IsDense(const ConvCall& call) {
 }  // namespace
 
 bool BfloatGemmsHere() {
-  // Where there are matrix tiles the vector library uses them; they do several times as many
-  // products as these kernels.
-  static const bool has = HasBfloat16() && !__builtin_cpu_supports("amx-bf16");
+  static const bool has = HasBfloat16();
   return has && CurrentCpuLevel() == CpuLevel::kV4;
 }
 
@@ -298,6 +350,15 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
     dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
     dense.wide_bias = call.wide_bias, dense.weight_input = call.weight_input;
     return BfloatDense(args, dense, addend);
+  }
+  if (TakesTiles(call)) {
+    Ran(d.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM", RanAt::kAmx);
+    const float* packed =
+        KeptWeights(args, call.weight_input, call.weight.ptr, kFormTiles, SizeOf(d.filters, d.KernelSize() * ((d.channels + 1) / 2)),
+                    [&](float* to) { PackPlaces(call, reinterpret_cast<bfloat16*>(to)); });
+    RunByTiles(args, d, &call, call.src.ptr, reinterpret_cast<const bfloat16*>(packed),
+               BiasOf(call.bias, call.wide_bias, d.filters, args.workspace), added, call.post, static_cast<bfloat16*>(call.dst.ptr));
+    return true;
   }
   Geometry g{};
   if (d.groups != 1 || !GeometryOf(call, kBfloatLanes, &g)) return false;
@@ -324,12 +385,19 @@ bool BfloatDense(KernelArgs& args, const DenseCall& call, const void* addend) {
     FewRows(args, call, added);
     return true;
   }
-  Ran("packed GEMM", RanAt::kAvx512Bf16);
+  Ran("packed GEMM", HasAmx() ? RanAt::kAmx : RanAt::kAvx512Bf16);
   const bfloat16* w = static_cast<const bfloat16*>(call.weight);
   const int64_t k = call.k;
   const float* packed = KeptWeights(args, call.weight_input, w, kFormPacked, SizeOf(call.n, (k + 1) / 2), [&](float* to) {
     Pack(call.n, 1, k, reinterpret_cast<bfloat16*>(to), [=](int64_t filter, int64_t, int64_t i) { return w[filter * k + i]; });
   });
+  if (HasAmx()) {
+    ConvDims d;
+    d.batch = call.m, d.channels = k, d.filters = call.n;
+    RunByTiles(args, d, nullptr, call.data, reinterpret_cast<const bfloat16*>(packed),
+               BiasOf(call.bias, call.wide_bias, call.n, args.workspace), added, call.post, static_cast<bfloat16*>(call.out));
+    return true;
+  }
   const Geometry g{1, 1, call.m, k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, k, 1, k, call.n};
   Run(g, static_cast<const bfloat16*>(call.data), reinterpret_cast<const bfloat16*>(packed),
       BiasOf(call.bias, call.wide_bias, call.n, args.workspace), added, call.post, static_cast<bfloat16*>(call.out), args.workspace);

@@ -1,7 +1,8 @@
 /*
  * The inner parts of convolutions and dense layers in bfloat16, for processors with AVX-512 and its
  * BF16 instructions (packed_bfloat.h asks for them). vdpbf16ps multiplies pairs of adjacent
- * elements and sums in float32: twice the multiplications of float32 in a cycle.
+ * elements and sums in float32: twice the multiplications of float32 in a cycle. Matrix tiles do
+ * eight times as many again.
  *
  * As in packed_kernels.h a result's pixel is the sum over `segments` of products of `depth`
  * adjacent elements with as many rows of weights. Weights lie in panels of two vectors of 16
@@ -31,10 +32,14 @@ struct BfloatEpilogue {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
-/* Adjacent pixels of the result: segment g of pixel i begins at rows[g * stride + i]. */
+/* Adjacent pixels of the result: segment g of pixel i begins at rows[g * stride + i]. Or, for
+ * matrix tiles, pixel i begins at flat + i * pitch, where its segments lie one behind the other,
+ * each of an odd depth with a zero behind it. */
 struct BfloatBlock {
   const bfloat16* const* rows = nullptr;
   int64_t stride = 0, count = 0;
+  const bfloat16* flat = nullptr;  // null: rows
+  int64_t pitch = 0;
   int64_t segments = 1, depth = 0, filters = 0;
   int64_t ld = 0;       // distance between pixels of the result, and of the addend
   bool onward = false;  // the panel behind the last one will be wanted next
@@ -47,6 +52,15 @@ void BfloatGemms(const BfloatBlock& block, const bfloat16* packed, int64_t begin
  * wide[i * wide_ld + j]. */
 void BfloatGemmsWide(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, float* wide,
                      int64_t wide_ld);
+
+/* Both by matrix tiles (AMX), of flat blocks: to y where `wide` is null. REQUIRES: HasAmx(). */
+void BfloatAmxGemms(const BfloatBlock& block, const bfloat16* packed, int64_t begin, int64_t end, const BfloatEpilogue& e, bfloat16* y,
+                    float* wide, int64_t wide_ld);
+
+/* What becomes of `rows` rows of sums, `pitch` apart, that matrix tiles left; they begin with the
+ * bias. y and e.addend are `ld` apart, rows of `wide` are not. */
+void BfloatFinish(const float* sums, int64_t pitch, int64_t rows, int64_t filters, const BfloatEpilogue& e, bfloat16* y, int64_t ld);
+void BfloatFinishWide(const float* sums, int64_t pitch, int64_t rows, int64_t filters, const BfloatEpilogue& e, int64_t ld, float* wide);
 
 /* Packs weights of one segment: of a filter's element i they are from[filter * ld + i], or
  * from[i * ld + filter]. On the calling thread. */
