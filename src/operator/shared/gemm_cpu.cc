@@ -233,7 +233,7 @@ void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const 
       (OwnProduct(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) ||
        (detail::g_onednn_sgemm && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))))
     return;
-  SettleBlasThreads();
+  if (!small) SettleBlasThreads();  // starting threads would take longer than some hundred small products
   SayBlas();
   const TeamBlas team(small);
   const BlasCall call(small);

@@ -33,6 +33,13 @@ assert mx.nd.dot(x, x).asnumpy().sum() == 600 ** 3
 print('done')
 """
 
+THREADS = """
+import mxnet as mx
+threads = getattr(mx.base._LIB, 'openblas_get_num_threads', lambda: 'another library')
+for a, b in ((mx.nd.ones((8, 40)), mx.nd.ones((40, 40))), (mx.nd.ones((600, 600), dtype='float64'),) * 2):
+    print(mx.nd.dot(a, b).asnumpy().max(), threads())
+"""
+
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("megabytes", [280, 310, 330, 350])
@@ -78,3 +85,14 @@ def test_the_environment_is_as_it_was(given):
     program = ENVIRONMENT.replace("GIVEN", repr(given))
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=env)
     assert done.stdout == "done\n", done.stdout + done.stderr
+
+
+@pytest.mark.cpu
+def test_small_products_start_no_threads():
+    """To start those of OpenBLAS took as long as some hundred small products."""
+    without = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=60,
+                          env={**without, "OMP_NUM_THREADS": "2"})
+    if "another library" in done.stdout:
+        pytest.skip("a BLAS library that does not tell its threads")
+    assert done.stdout == "40.0 1\n600.0 2\n", done.stdout + done.stderr
