@@ -20,6 +20,7 @@
 #include "operator/record/check.h"
 #include "operator/record/swapped_form.h"
 #include "operator/record/traits.h"
+#include "operator/record/writes_in_training.h"
 #include "operator/shared/kept_forms.h"
 
 namespace mxnet {
@@ -61,8 +62,8 @@ NDArray NewResult(const Shape& shape, int dtype) {
 /* Can it be called without the engine and the tape? */
 bool IsPlainCall(const Attrs& attrs) {
   const Op& op = *attrs.op;
-  return attrs.subgraphs.empty() && op.RunsBy(attrs) == RunBy::kKernel && !op.uses_random && !op.mutate_inputs &&
-         op.KernelFor(DeviceType::kCPU);
+  const bool writes = op.mutate_inputs && !op.trait<WritesInTraining>();  // such calls do not train
+  return attrs.subgraphs.empty() && op.RunsBy(attrs) == RunBy::kKernel && !op.uses_random && !writes && op.KernelFor(DeviceType::kCPU);
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ Value BatchNorm(const Call& c, double epsilon, double momentum, bool training) {
   for (int i = 1; i <= 4; ++i) operands.push_back(c.Cast(c.in(i), kept));
   AttrDict attrs = {{"eps", Text(epsilon)}, {"fix_gamma", "False"}, {"use_global_stats", training ? "False" : "True"}};
   if (training) attrs["momentum"] = Text(momentum);
-  return c.Reshape(c.Op("BatchNorm", operands, attrs), x.shape());
+  const Value y = c.Op("BatchNorm", operands, attrs);
+  return x.ndim() == 1 ? c.Reshape(y, x.shape()) : y;  // a look at all of a shape would bind a Recipe to it
 }
 
 void TrainBatchNorm(Call& c, double epsilon, double momentum) {
@@ -109,7 +110,7 @@ void ConvertBatchNorm(Call& c) {
   bool training = c.opset >= 14 && c.Attr("training_mode", int64_t{0}) != 0;
   for (int i = 1; i < c.num_outputs(); ++i) training = training || (c.opset < 14 && c.wants(i));  // which said so
   for (int i = 1; i <= 4; ++i)
-    if (c.in(i).ndim() != 1 || c.in(i).size() != (x.ndim() > 1 ? x.shape()[1] : 1))
+    if (c.in(i).ndim() != 1 || c.in(i).size() != (x.ndim() > 1 ? x.dim(1) : 1))
       c.Refuse("input " + Text(i) + " has shape " + Text(c.in(i).shape()) + " for data of shape " + Text(x.shape()));
   if (training) return TrainBatchNorm(c, epsilon, momentum);
   for (int i = 1; i < c.num_outputs(); ++i)

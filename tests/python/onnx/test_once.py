@@ -169,6 +169,22 @@ def test_recipes_of_converters_that_look_at_shapes():
         compare(*shape)
 
 
+@pytest.mark.parametrize("shape", [[3, 4], [3, 4, 5], [3, 4, 5, 2], [4]])
+def test_recipes_of_normalized_batches(shape):
+    """They read the averages of training, which a call that does not train leaves alone."""
+    rng = np.random.default_rng(0)
+    channels = shape[1] if len(shape) > 1 else 1
+    weights = {n: rng.uniform(0.5, 2, channels).astype("float32") for n in ("scale", "bias", "mean", "variance")}
+    nodes = [node("Relu", ["x"], ["r"]), node("BatchNormalization", ["r", "scale", "bias", "mean", "variance"], ["n"]),
+             node("Exp", ["n"], ["y"])]
+    proto = model_of(nodes, [info("x", TensorProto.FLOAT, ["n", *shape[1:]])], [info("y", TensorProto.FLOAT, None)], weights)
+    reference, model = ReferenceEvaluator(proto), mx.onnx.load(proto.SerializeToString())
+    for batch in (3, 3, 3, 3, 3, 3, 4, 1, 9, 4):
+        check(model, reference, {"x": rng.standard_normal([batch, *shape[1:]]).astype("float32")})
+    served, steps = re.search(r"(\d+) of (\d+) by recipes", model.explain()).groups()
+    assert served == steps == "3"
+
+
 @pytest.mark.parametrize("more", [0, 8])
 def test_short_models_that_contents_cut(more):
     """Places of what is not 0: the graph is cut behind them. A long one gets plans of its parts."""

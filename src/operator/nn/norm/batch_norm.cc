@@ -12,6 +12,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/traits.h"
 #include "operator/record/traits_graph.h"
+#include "operator/record/writes_in_training.h"
 
 namespace mxnet {
 namespace nn {
@@ -256,6 +257,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_depends_on_training()
       .set_trait(AlongAxis{NormAxis})
       .set_trait(FixedGamma())
+      .set_trait(WritesInTraining{})
       .set_gradient(Gradient<kRelu>)
       .set_recompute({again, 3, {1, 2}})
       .set_kernel(Forward<kRelu>);
