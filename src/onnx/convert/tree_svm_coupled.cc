@@ -2,9 +2,11 @@
 // less time than the operators that it would need.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "base/threads/omp.h"
 #include "onnx/builder.h"
+#include "onnx/convert/svm_sums.h"
 #include "onnx/convert/tree_svm.h"
 
 namespace mxnet {
@@ -95,16 +97,10 @@ const char* const kNames[] = {"kernel_type", "kernel_params", "coefficients", "s
 template <typename T>
 void CoupledMachine::Kernels(const T* x, T* to) const {
   const bool apart = kernel_ == "RBF";  // sums of squares of differences, exact where they are small
-  std::fill_n(to, count_, T(0));
-  for (int64_t f = 0; f < features_; ++f) {
-    const float* const row = vectors_.data() + f * count_;
-    const T value = x[f];
-    if (apart) {
-      for (int64_t v = 0; v < count_; ++v) to[v] += (value - row[v]) * (value - row[v]);
-    } else {
-      for (int64_t v = 0; v < count_; ++v) to[v] += value * row[v];
-    }
-  }
+  if constexpr (std::is_same_v<T, float>)
+    MXNET_CPU_CALL(SvmSums)(apart, x, vectors_.data(), features_, count_, to);
+  else
+    MXNET_CPU_CALL(SvmSumsDouble)(apart, x, vectors_.data(), features_, count_, to);
   if (kernel_ == "LINEAR") return;
   const T gamma = static_cast<T>(gamma_), coef0 = static_cast<T>(coef0_), degree = static_cast<T>(degree_);
   for (int64_t v = 0; v < count_; ++v) {

@@ -140,6 +140,18 @@ def test_support_vectors_with_probabilities(kernel, dtype):
     np.testing.assert_allclose(whole.sum(1), 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", ["RBF", "LINEAR"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("per_class", [[64, 64], [1, 62], [70, 60]])
+def test_many_support_vectors(kernel, dtype, per_class):
+    """Their sums stay in registers for 64 vectors at a time, and for what is left."""
+    count, features = sum(per_class), 5
+    made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type=kernel, kernel_params=[0.05, 0.0, 2.0],
+                coefficients=(floats(count) / 8).tolist(), support_vectors=floats(count * features).tolist(), rho=[0.1],
+                prob_a=[-1.2], prob_b=[0.1], vectors_per_class=per_class, classlabels_ints=[0, 1], **LEARNING)
+    check(made, {"x": floats(9, features).astype(dtype)}, rtol=1e-3, atol=1e-4)
+
+
 def test_support_vectors_for_any_number_of_rows():
     """What a converter keeps of a node serves plans for other shapes."""
     made = node("SVMClassifier", ["x"], ["y", "y_scores"], kernel_type="RBF", kernel_params=[0.3, 0.5, 2.0],
