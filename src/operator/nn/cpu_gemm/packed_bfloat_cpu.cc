@@ -90,13 +90,38 @@ void Pack(int64_t filters, int64_t segments, int64_t depth, bfloat16* packed, co
 
 bool PlanesOf(const ConvCall& call) { return !call.src.channels_last && call.dims.InSize() > 1 && call.dims.channels > 1; }
 
-// A segment for each place of the window.
-void PackPlaces(const ConvCall& call, bfloat16* packed) {
-  const int64_t c = call.dims.channels, window = call.dims.KernelSize(), k = c * window;
-  const bfloat16* w = static_cast<const bfloat16*>(call.weight.ptr);
-  const bool last = call.weight.channels_last || window == 1;
-  Pack(call.dims.filters, window, c, packed,
-       [=](int64_t filter, int64_t place, int64_t i) { return w[filter * k + (last ? place * c + i : i * window + place)]; });
+/* A vector of filters, `filters` of it, whose windows of `places` lie at `from`, `last`: channels are
+ * beside each other. `to`: its first pair, of panels `width` filters wide. */
+void PackVector(const bfloat16* from, int64_t filters, int64_t places, int64_t channels, bool last, int64_t width, bfloat16* to) {
+  const int64_t each = last ? channels : 1, apart = last ? 1 : places, pairs = (channels + 1) / 2;
+  for (int64_t place = 0; place < places; ++place)
+    for (int64_t i = 0; i < pairs; ++i, to += 2 * width) {
+      std::fill_n(to, 2 * kBfloatLanes, bfloat16::FromBits(0));
+      for (int64_t j = 0; j < filters; ++j) {
+        const bfloat16* const at = from + j * places * channels + place * each + 2 * i * apart;
+        to[2 * j] = at[0];
+        if (2 * i + 1 < channels) to[2 * j + 1] = at[apart];
+      }
+    }
+}
+
+/* A segment for each place of the window; a vector of filters is a part. */
+WeightParts PlacesParts(int64_t filters, int64_t places, int64_t channels, bool last) {
+  const int64_t k = places * channels, units = places * ((channels + 1) / 2);
+  WeightParts parts;
+  parts.count = PackedVectors(filters, kBfloatLanes);
+  parts.bytes = static_cast<size_t>(kBfloatLanes * k) * sizeof(bfloat16);
+  parts.all = static_cast<size_t>(filters * k) * sizeof(bfloat16);
+  parts.fill = [=](const void* from, int64_t begin, int64_t end, float* form, void*) {
+    const int64_t vectors = PackedVectors(filters, kBfloatLanes), panels = PackedPanels(filters, kBfloatLanes);
+    const auto* part = static_cast<const bfloat16*>(from);
+    for (int64_t v = begin; v < end; ++v, part += kBfloatLanes * k) {
+      const int64_t p = std::min(v / 2, panels - 1), width = (p + 1 < panels ? 2 : vectors - 2 * p) * kBfloatLanes;
+      bfloat16* const to = reinterpret_cast<bfloat16*>(form) + p * 4 * kBfloatLanes * units + (v - 2 * p) * 2 * kBfloatLanes;
+      PackVector(part, std::min<int64_t>(kBfloatLanes, filters - v * kBfloatLanes), places, channels, last, width, to);
+    }
+  };
+  return parts;
 }
 
 void PackConvolution(const ConvCall& call, const Geometry& g, bfloat16* packed) {
@@ -353,9 +378,12 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
   }
   if (TakesTiles(call)) {
     Ran(d.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM", RanAt::kAmx);
-    const float* packed =
-        KeptWeights(args, call.weight_input, call.weight.ptr, kFormTiles, SizeOf(d.filters, d.KernelSize() * ((d.channels + 1) / 2)),
-                    [&](float* to) { PackPlaces(call, reinterpret_cast<bfloat16*>(to)); });
+    const auto parts = [&] {
+      return PlacesParts(d.filters, d.KernelSize(), d.channels, call.weight.channels_last || d.KernelSize() == 1);
+    };
+    const float* packed = KeptWeights(
+        args, call.weight_input, call.weight.ptr, kFormTiles, SizeOf(d.filters, d.KernelSize() * ((d.channels + 1) / 2)),
+        [&](float* to) { FillWhole(parts(), call.weight.ptr, to); }, {}, parts);
     RunByTiles(args, d, &call, call.src.ptr, reinterpret_cast<const bfloat16*>(packed),
                BiasOf(call.bias, call.wide_bias, d.filters, args.workspace), added, call.post, static_cast<bfloat16*>(call.dst.ptr));
     return true;
@@ -388,9 +416,9 @@ bool BfloatDense(KernelArgs& args, const DenseCall& call, const void* addend) {
   Ran("packed GEMM", HasAmx() ? RanAt::kAmx : RanAt::kAvx512Bf16);
   const bfloat16* w = static_cast<const bfloat16*>(call.weight);
   const int64_t k = call.k;
-  const float* packed = KeptWeights(args, call.weight_input, w, kFormPacked, SizeOf(call.n, (k + 1) / 2), [&](float* to) {
-    Pack(call.n, 1, k, reinterpret_cast<bfloat16*>(to), [=](int64_t filter, int64_t, int64_t i) { return w[filter * k + i]; });
-  });
+  const auto parts = [&] { return PlacesParts(call.n, 1, k, true); };
+  const float* packed = KeptWeights(
+      args, call.weight_input, w, kFormPacked, SizeOf(call.n, (k + 1) / 2), [&](float* to) { FillWhole(parts(), w, to); }, {}, parts);
   if (HasAmx()) {
     ConvDims d;
     d.batch = call.m, d.channels = k, d.filters = call.n;
