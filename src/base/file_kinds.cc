@@ -50,6 +50,8 @@ const FileKind kKinds[] = {
     {"safetensors", "a safetensors file",
      "mx.contrib.safetensors.load(path) reads its arrays, mx.contrib.torch.load_into(block, path) gives them to a block", kNoNetwork},
     {"onnx", "an ONNX model", "mx.onnx.load(path) reads it", "mxnet::Predictor(path) or MXOnnxModelCreate opens it"},
+    {"ort", "an ONNX Runtime file (.ort), which that runtime made of an ONNX model for itself",
+     "open the ONNX model that it was made of: mx.onnx.load(path)", "open the ONNX model that it was made of"},
     {"symbol", "an MXNet network (-symbol.json)",
      "mx.sym.load(path) reads it, gluon.SymbolBlock.imports(path, input_names, parameter_file) makes a block of it",
      "open it together with its parameters: Predictor(path, \"NAME-0000.params\")"},
@@ -201,6 +203,7 @@ const char* OfHead(const std::string& head) {
     return head.substr(0, 32).find(kTorchMagic) != std::string::npos ? "torch_legacy" : "pickle";
   if (const char* kind = OfProtobuf(head)) return kind;
   if (head.size() >= 8 && head.compare(4, 4, "TFL3") == 0) return "tflite";
+  if (head.size() >= 8 && head.compare(4, 4, "ORTM") == 0) return "ort";
   if (head.size() >= 262 && head.compare(257, 5, "ustar") == 0) {
     const std::string first = head.substr(0, head.find('\0'));  // torch.save's four members
     const bool torch = first == "sys_info" || first == "pickle" || first == "tensors" || first == "storages";

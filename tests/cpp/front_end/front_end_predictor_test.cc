@@ -213,6 +213,8 @@ TEST(Predictor, FilesOfOtherPrograms) {
   ExpectRefusal(archive("code/a.p"), "a zip archive: unpack it first");
   ExpectRefusal(std::string("\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.", 15) + zeros, "a PyTorch file of the form before version 1.6");
   ExpectRefusal(std::string("\x08\0\0\0\0\0\0\0{}      ", 16), "a safetensors file: it has weights and no network");
+  ExpectRefusal(std::string("\x18\0\0\0ORTM", 8) + zeros,
+                "an ONNX Runtime file (.ort), which that runtime made of an ONNX model for itself");
   ExpectRefusal(std::string("\x1c\0\0\0TFL3", 8) + zeros, "a TensorFlow Lite model: convert it to ONNX where TensorFlow runs");
   ExpectRefusal("\x89HDF\r\n\x1a\n" + zeros, "an HDF5 file (.h5), as Keras writes: convert it");
   ExpectRefusal(std::string("\x0a\x10\x0a\x01x\x12\x0bPlaceholder\x22\0", 20), "a graph of TensorFlow (.pb): convert it");

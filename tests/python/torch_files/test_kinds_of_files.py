@@ -51,6 +51,7 @@ FILES = {
     "keras": (made("config.json", "metadata.json", "model.weights.h5"), "a Keras archive"),
     "pickle": (pickle.dumps(list(range(500)), 4), "a pickle of Python, which can run code .*load_states"),
     "gguf": (b"GGUF" + bytes(40), "GGUF"),
+    "ort": (b"\x18\0\0\0ORTM" + bytes(40), r"ONNX Runtime file \(.ort\), .* open the ONNX model"),
     "tflite": (b"\x1c\0\0\0TFL3" + bytes(40), "TensorFlow Lite"),
     "record": (b"\x0a\x23\xd7\xce" + bytes(40), r"a RecordIO file .*mx.recordio.MXRecordIO\(path, 'r'\)"),
     "lfs": (b"version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 3\n", "a pointer of git-lfs, .*`git lfs pull`"),
