@@ -17,6 +17,11 @@ MXNET_C_DLL int MXEngineStats(uint64_t* out);
  * into what is torn down. */
 MXNET_C_DLL int MXNotifyShutdown(void);
 
+/* Waits for what was pushed before a fork, so that the child can read it. Returns at once inside an
+ * operation, and after ten seconds in which no operation ended: that which is under way may need
+ * the thread that forks. Failures are left to who waits for arrays. */
+MXNET_C_DLL int MXEngineWaitBeforeFork(void);
+
 /* How many threads an operator may use on the CPU from now on. */
 MXNET_C_DLL int MXSetNumOMPThreads(int thread_num);
 

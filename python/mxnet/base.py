@@ -301,6 +301,15 @@ def _notify_shutdown():
         check_call(_LIB.MXNotifyShutdown())
 
 
+def _wait_before_fork():
+    # 1.9.1 waits as well: its programs fork workers that read what was being computed. The call
+    # lets go of the interpreter, which custom operators need.
+    _LIB.MXEngineWaitBeforeFork()
+
+
+# After that of _startup.imports, so it comes before: operations may import.
+os.register_at_fork(before=_wait_before_fork)
+
 string_types = (str,)
 basestring = str
 long = int

@@ -8,6 +8,7 @@
 #include "base/threads/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "engine/call_site.h"
+#include "engine/waiting_work.h"
 #include "imperative/tape.h"
 #include "mxnet/c_api_op.h"
 #include "mxnet/engine.h"
@@ -475,6 +476,12 @@ int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num) {
 int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size) {
   API_BEGIN(prev_bulk_size);
   *prev_bulk_size = Engine::Get()->SetBulkSize(bulk_size);
+  API_END();
+}
+
+int MXEngineWaitBeforeFork() {
+  API_BEGIN();
+  engine::WaitBeforeFork(Engine::Get());
   API_END();
 }
 

@@ -97,6 +97,9 @@ class DependencyEngine : public Engine {
   uint64_t Pushed() const override { return Started(); }
   bool AtMost(uint64_t pending) const override;
   void WaitForPending(uint64_t most, uint64_t few) override;
+  /* Blocks until as many operations have ended as have been pushed before, those in bulks with
+   * them, or none has ended for ten seconds. Otherwise as WaitForPending. */
+  void WaitForPushed();
   void Throw(Var* var) override;
   uint64_t Version(Var* var) const override { return var->version(); }
   int SetBulkSize(int size) override;

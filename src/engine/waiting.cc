@@ -44,6 +44,8 @@ void PushStarting(Engine* engine, Engine::AsyncFn fn, std::vector<Var*> reads, s
   static_cast<DependencyEngine*>(engine)->PushStarting(std::move(fn), std::move(reads), std::move(writes), priority, name);
 }
 
+void WaitBeforeFork(Engine* engine) { static_cast<DependencyEngine*>(engine)->WaitForPushed(); }
+
 void DependencyEngine::CheckMayWait(const char* what) const {
   MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
                               << "accepted: waiting on threads of the program, outside operations";
@@ -250,6 +252,21 @@ void DependencyEngine::WaitForPending(uint64_t most, uint64_t few) {
     }
   } while (Clock::now() - since < kStuck);
   wake_at_.store(0, std::memory_order_seq_cst);  // whoever waits for all is not to be woken before
+}
+
+void DependencyEngine::WaitForPushed() {
+  if (InOperation() || tls_blocking_observer != nullptr || abandoned_.load()) return;
+  // Rounds, not the clock: a process that was stopped meanwhile has computed nothing either.
+  constexpr int kRoundMs = 20, kStuckRounds = 500;
+  FlushAll();
+  const uint64_t before = Started();
+  uint64_t ended = Finished();
+  const auto over = [&] { return AtMost(0) || Finished() >= before; };
+  for (int round = 0; round < kStuckRounds && !SleepUntil(over, kRoundMs); ++round) {
+    const uint64_t now = Finished();
+    if (now != ended) round = 0;
+    ended = now;
+  }
 }
 
 void DependencyEngine::Throw(Var* var) {

@@ -38,6 +38,9 @@ void WorkWhileWaiting(const std::function<bool()>& over);
  */
 void PushStarting(Engine* engine, Engine::AsyncFn fn, std::vector<Var*> reads, std::vector<Var*> writes, int priority, const char* name);
 
+/* For who is about to fork: waits for what has been pushed (DependencyEngine::WaitForPushed). */
+void WaitBeforeFork(Engine* engine);
+
 }  // namespace engine
 }  // namespace mxnet
 #endif  // MXNET_ENGINE_WAITING_WORK_H_

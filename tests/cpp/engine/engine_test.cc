@@ -17,6 +17,7 @@
 #include "base/device/device_interface.h"
 #include "common/scoped_part.h"
 #include "engine/change.h"
+#include "engine/waiting_work.h"
 #include "engine_fixture.h"
 
 namespace mxnet {
@@ -72,6 +73,27 @@ TEST_P(EngineTest, WaitForPendingLeavesTheLast) {
   engine_->PushSync([&](RunContext) { engine_->WaitForPending(0, 0); }, kCpu, {}, {v});  // returns at once
   engine_->WaitForVar(v);
   Delete({v});
+}
+
+TEST_P(EngineTest, WaitBeforeForkLeavesFailures) {
+  Var* v = New();
+  engine_->SetBulkSize(15);
+  std::atomic<int> ended{0};
+  for (int i = 0; i < 40; ++i) {
+    engine_->PushSync(
+        [&](RunContext) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          ++ended;
+        },
+        kCpu, {}, {v});
+  }
+  engine::WaitBeforeFork(engine_.get());
+  EXPECT_EQ(ended, 40);  // also those of an open bulk
+  engine_->PushSync([](RunContext) { throw std::runtime_error("broken"); }, kCpu, {}, {v});
+  engine::WaitBeforeFork(engine_.get());
+  EXPECT_THROW(engine_->WaitForVar(v), std::exception);
+  engine_->PushSync([&](RunContext) { engine::WaitBeforeFork(engine_.get()); }, kCpu, {}, {New()});  // returns at once
+  engine_->WaitForAll();
 }
 
 TEST_P(EngineTest, ReadsBetweenWritesSeeTheFirstWrite) {
