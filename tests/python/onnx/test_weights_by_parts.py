@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import mxnet as mx
 from memory_checks import figures
-from mxnet import doctor
+from processor import has_amx
 
 pytestmark = pytest.mark.cpu
 
@@ -80,11 +80,6 @@ def _tiles(path, filters, channels, size, bits=False):
         made.graph.initializer[1].CopyFrom(helper.make_tensor("w", TensorProto.BFLOAT16, w.shape, raw, raw=True))
         onnx.save(made, path)
     return weights
-
-
-def has_amx():
-    """Does the library multiply bfloat16 by matrix tiles here?"""
-    return doctor.report()["instructions"]["library"].endswith("AMX")
 
 
 @pytest.mark.parametrize("bits", (False, True))
