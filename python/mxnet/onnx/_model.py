@@ -163,9 +163,10 @@ class Model(NotCopied):
             raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
                             "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name; "
                             "mx.onnx.runtime has its interface")
-        if not all(isinstance(name, str) for name in inputs):
-            raise TypeError(f"[onnx] run got inputs called {', '.join(map(repr, inputs))}; accepted: names, "
-                            f"{', '.join(self._names)}")
+        for name in inputs:   # a generator would take longer than all else here
+            if not isinstance(name, str):
+                raise TypeError(f"[onnx] run got inputs called {', '.join(map(repr, inputs))}; accepted: names, "
+                                f"{', '.join(self._names)}")
         if out is not None and not isinstance(out, dict):
             raise TypeError(f"[onnx] out is a {type(out).__name__}; accepted: a dictionary {{name of an output: array}}")
         if out and len({id(array) for array in out.values()}) < len(out):
