@@ -36,24 +36,27 @@ Filter FilterOf(const PackedJob& l) { return {l.d.KernelSize(), l.per_group, l.w
 int64_t Places(const PackedJob& l) { return RoundUp(l.d.filters, nn::kAmxColumns); }
 int64_t PackedBytes(const PackedJob& l) { return Places(l) * FilterOf(l).Bytes(); }
 
-/* `n` filters, of which the first begins a panel. */
+/* `n` filters, of which the first begins a panel. Four numbers go at a time. */
 void PackPanel(const Filter& f, const int8_t* weights, int64_t n, int64_t width, int8_t* to, int32_t* sums) {
-  const int64_t filled = f.Filled();
-  std::memset(to, 0, static_cast<size_t>(width * f.Bytes()));
+  const int64_t deep = f.Deep(), whole = f.channels / 4 * 4, apart = f.last ? 1 : f.places;
+  if (n < width || whole < f.channels) std::memset(to, 0, static_cast<size_t>(width * f.Bytes()));
   std::fill_n(sums, width, 0);
   for (int64_t j = 0; j < n; ++j) {
-    const int8_t* const row = weights + j * f.Deep();
-    const auto put = [&](int64_t place, int64_t channel, int8_t weight) {
-      const int64_t k = place * filled + channel;
-      to[(k / 4 * width + j) * 4 + k % 4] = weight;
-      sums[j] += weight;
-    };
-    if (f.last || f.places == 1)
-      for (int64_t p = 0; p < f.places; ++p)
-        for (int64_t c = 0; c < f.channels; ++c) put(p, c, row[p * f.channels + c]);
-    else
-      for (int64_t c = 0; c < f.channels; ++c)
-        for (int64_t p = 0; p < f.places; ++p) put(p, c, row[c * f.places + p]);
+    const int8_t* const row = weights + j * deep;
+    int32_t sum = 0;
+    for (int64_t k = 0; k < deep; ++k) sum += row[k];
+    sums[j] = sum;
+    int8_t* unit = to + j * 4;
+    for (int64_t p = 0; p < f.places; ++p) {
+      const int8_t* from = row + p * (f.last ? f.channels : 1);
+      for (int64_t c = 0; c < whole; c += 4, from += 4 * apart, unit += width * 4) {
+        const int8_t four[] = {from[0], from[apart], from[2 * apart], from[3 * apart]};
+        std::memcpy(unit, four, sizeof(four));
+      }
+      if (whole == f.channels) continue;
+      for (int64_t c = whole; c < f.channels; ++c, from += apart) unit[c - whole] = *from;
+      unit += width * 4;
+    }
   }
 }
 
