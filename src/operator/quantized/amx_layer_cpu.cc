@@ -1,5 +1,3 @@
-#include "operator/quantized/amx_layer.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +6,7 @@
 #include "base/round_up.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/amx_windows.h"
+#include "operator/quantized/amx_layer.h"
 #include "operator/quantized/pixel_products.h"
 
 namespace mxnet {

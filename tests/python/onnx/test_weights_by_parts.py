@@ -95,7 +95,8 @@ def test_tiles_in_bfloat16(filters, channels, size, bits, tmp_path):
     for _ in range(2):
         np.testing.assert_allclose(_answer(model, x), want, rtol=0, atol=0.02 * np.abs(want).max())
     if filters == 512:
-        assert ("packed implicit GEMM" if has_amx() else "Winograd") in str([n["ran"] for n in model.explain(runs=1).plans[0].plan["nodes"]])
+        expected = "packed implicit GEMM" if has_amx() else "Winograd"
+        assert expected in str([n["ran"] for n in model.explain(runs=1).plans[0].plan["nodes"]])
 
 
 def _bytes(path, filters, channels, window, stride, size):

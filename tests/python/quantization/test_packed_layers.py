@@ -39,7 +39,7 @@ def zero_of(rng, dtype):
 
 
 def here(ran, kernel):
-    """Matrix tiles take the place of what other processors do (test_other_instructions has that)."""
+    """Matrix tiles take the place of other methods, which test_other_instructions has."""
     if not HAS_AMX or ran.startswith("depthwise"):
         return ran
     return "packed GEMM of bytes" if kernel in (None, (1, 1)) else "packed implicit GEMM of bytes"

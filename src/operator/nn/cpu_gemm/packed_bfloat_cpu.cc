@@ -90,8 +90,8 @@ void Pack(int64_t filters, int64_t segments, int64_t depth, bfloat16* packed, co
 
 bool PlanesOf(const ConvCall& call) { return !call.src.channels_last && call.dims.InSize() > 1 && call.dims.channels > 1; }
 
-/* A vector of filters, `filters` of it, whose windows of `places` lie at `from`, `last`: channels are
- * beside each other. `to`: its first pair, of panels `width` filters wide. */
+/* A vector of filters, `filters` of it, whose windows of `places` lie at `from`, `last`: channels
+ * are beside each other. `to`: its first pair, of panels `width` filters wide. */
 void PackVector(const bfloat16* from, int64_t filters, int64_t places, int64_t channels, bool last, int64_t width, bfloat16* to) {
   const int64_t each = last ? channels : 1, apart = last ? 1 : places, pairs = (channels + 1) / 2;
   for (int64_t place = 0; place < places; ++place)
@@ -378,9 +378,7 @@ bool BfloatConvolution(KernelArgs& args, const ConvCall& call, const void* adden
   }
   if (TakesTiles(call)) {
     Ran(d.KernelSize() == 1 ? "packed GEMM" : "packed implicit GEMM", RanAt::kAmx);
-    const auto parts = [&] {
-      return PlacesParts(d.filters, d.KernelSize(), d.channels, call.weight.channels_last || d.KernelSize() == 1);
-    };
+    const auto parts = [&] { return PlacesParts(d.filters, d.KernelSize(), d.channels, call.weight.channels_last || d.KernelSize() == 1); };
     const float* packed = KeptWeights(
         args, call.weight_input, call.weight.ptr, kFormTiles, SizeOf(d.filters, d.KernelSize() * ((d.channels + 1) / 2)),
         [&](float* to) { FillWhole(parts(), call.weight.ptr, to); }, {}, parts);
