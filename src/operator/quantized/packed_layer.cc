@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/mix.h"
 #include "base/ran.h"
 #include "base/threads/omp.h"
 #include "base/threads/shared_items.h"
@@ -66,11 +67,20 @@ const float* ByParts(KernelArgs& args, const PackedCall& call, uint64_t form, in
       args, call.weight_input, weights, form, words, [&](float* to) { nn::FillWhole(make(), weights, to); }, {}, make);
 }
 
+/* Of contents alone, where filters of so many places and channels are packed alike whoever asks: a
+ * call whose shape is new finds what a plan has made. */
+uint64_t FormOf(uint64_t method, const PackedJob& l) {
+  uint64_t form = Mix(method, static_cast<uint64_t>(l.d.filters));
+  for (const int64_t n : {l.d.KernelSize(), l.per_group, int64_t{l.weights_last}}) form = Mix(form, static_cast<uint64_t>(n));
+  return form | nn::kOfContentsAlone;
+}
+
 const int8_t* Packed(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x62797465;
   const void* weights = call.layer.weight.ptr;
   const int64_t words = l.groups * l.GroupBytes() / static_cast<int64_t>(sizeof(float));
-  if (l.groups == 1) return reinterpret_cast<const int8_t*>(ByParts(args, call, kForm + l.depthwise, words, [&] { return PanelParts(l); }));
+  if (l.groups == 1)
+    return reinterpret_cast<const int8_t*>(ByParts(args, call, FormOf(kForm + l.depthwise, l), words, [&] { return PanelParts(l); }));
   return reinterpret_cast<const int8_t*>(nn::KeptWeights(args, call.weight_input, weights, kForm + l.depthwise, words, [&](float* to) {
     const nn::WeightParts group = PanelParts(l);
     ParallelFor(l.groups, std::max<int64_t>(1, 65536 / l.GroupBytes()), [&](int64_t b, int64_t e) {
@@ -103,13 +113,13 @@ const int8_t* PackedInColumns(KernelArgs& args, const PackedCall& call, const Pa
 const int8_t* PackedForPixels(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x7069786c;
   return reinterpret_cast<const int8_t*>(
-      ByParts(args, call, kForm, PixelWeights(l) / static_cast<int64_t>(sizeof(float)), [&] { return PixelWeightParts(l); }));
+      ByParts(args, call, FormOf(kForm, l), PixelWeights(l) / static_cast<int64_t>(sizeof(float)), [&] { return PixelWeightParts(l); }));
 }
 
 /* For AmxLayer. */
 const int8_t* PackedForAmx(KernelArgs& args, const PackedCall& call, const PackedJob& l) {
   constexpr uint64_t kForm = 0x616d7800;
-  return reinterpret_cast<const int8_t*>(ByParts(args, call, kForm + l.weights_last, AmxWeights(l), [&] { return AmxWeightParts(l); }));
+  return reinterpret_cast<const int8_t*>(ByParts(args, call, FormOf(kForm, l), AmxWeights(l), [&] { return AmxWeightParts(l); }));
 }
 
 /* For WinogradProducts. */
