@@ -11,6 +11,7 @@ from onnx import TensorProto, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 WIDTH = 8
+WIDE = 256
 
 
 def decoder_step(dtype=TensorProto.FLOAT):
@@ -187,3 +188,52 @@ def test_a_layer_of_many_steps_is_written_down_once():
     want = mx.onnx.load(model)(whole).asnumpy()
     for batch in [4, 4, 4, 4, 4, 5, 3, 6]:
         np.testing.assert_allclose(used(whole[:, :batch]).asnumpy(), want[:, :, :batch], rtol=1e-5, atol=1e-6)
+
+
+def bytes_model():
+    """Two dense layers and sums behind them, whose data is quantized at the call, for any number of
+    rows."""
+    rng = np.random.default_rng(1)
+    nodes, weights, x = [], {"scale": np.float32(0.01)}, "x"
+    for i in range(2):
+        weights[f"w{i}"] = rng.integers(-127, 128, (WIDE, WIDE)).astype("int8")
+        weights[f"b{i}"] = rng.standard_normal(WIDE).astype("float32")
+        nodes += [
+            helper.make_node("DynamicQuantizeLinear", [x], [f"q{i}", f"s{i}", f"z{i}"]),
+            helper.make_node("MatMulInteger", [f"q{i}", f"w{i}", f"z{i}"], [f"m{i}"]),
+            helper.make_node("Cast", [f"m{i}"], [f"c{i}"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", [f"s{i}", "scale"], [f"t{i}"]),
+            helper.make_node("Mul", [f"c{i}", f"t{i}"], [f"d{i}"]),
+            helper.make_node("Add", [f"d{i}", f"b{i}"], [f"a{i}"]),
+            helper.make_node("Add", [f"a{i}", x], [f"y{i}"]),
+        ]
+        x = f"y{i}"
+    graph = helper.make_graph(
+        nodes,
+        "dense",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", WIDE])],
+        [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["rows", WIDE])],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def test_weights_of_bytes_are_packed_once_for_all_shapes():
+    """A call whose shape is new finds those of the plan."""
+    made = bytes_model()
+    net, judge = mx.onnx.load(made.SerializeToString()), ReferenceEvaluator(made)
+
+    def packed():
+        return net.explain(runs=0).plans[0].plan["stats"]["packed_forms"]
+
+    x = np.random.default_rng(2).standard_normal((24, WIDE)).astype("float32")
+    net.run({"x": x[:1]})
+    before = packed()
+    assert before >= 2
+    for _ in range(8):
+        net.run({"x": x[:1]})
+    for rows in (2, 7, 24):
+        for _ in range(2):
+            got = net.run({"x": x[:rows]})["y1"].asnumpy()
+        np.testing.assert_allclose(got, judge.run(None, {"x": x[:rows]})[0], rtol=1e-5, atol=1e-4)
+    assert packed() == before
