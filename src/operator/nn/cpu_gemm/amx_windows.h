@@ -100,7 +100,7 @@ void AmxMultiply(AmxKind kind, const AmxBlock& block, const AmxFilters& filters,
     }
 }
 
-/* Calls `multiply` on several threads, for each block and some of `panels` panels: [first, last). */
+/* Calls `multiply` on several threads, for each block and some of the panels: [first, last). */
 void AmxForBlocks(KernelArgs& args, const AmxImages& images, int64_t panels,
                   const std::function<void(const AmxBlock& block, int64_t first, int64_t last)>& multiply);
 
