@@ -152,20 +152,27 @@ class Borrowed {
 /* Of NumPy's array. Small ones are copied. */
 int ValueOfBuffer(PyObject* given, Borrowed* borrowed, OnnxValueHandle* out) {
   constexpr Py_ssize_t kLeastBorrowed = 1 << 16;
-  auto held = std::make_unique<HeldBuffer>(given, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT);
-  if (!held->held) return PyErr_Clear(), 0;
-  const Py_buffer& buffer = held->view;
-  const std::vector<int64_t> dims(buffer.shape, buffer.shape + buffer.ndim);
-  if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1])
-    return ValueOfTexts(dims, static_cast<PyObject* const*>(buffer.buf), buffer.len / buffer.itemsize, out);
-  if (const char kind = WidthKind(buffer.format)) return ValueOfWidths(buffer, kind, dims, out);
+  constexpr int kFlags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT;
+  const HeldBuffer held(given, kFlags);
+  if (!held.held) return PyErr_Clear(), 0;
+  const Py_buffer& buffer = held.view;
+  static_assert(sizeof(Py_ssize_t) == sizeof(int64_t), "sizes of buffers are read as they are");
+  const auto* const sizes = reinterpret_cast<const int64_t*>(buffer.shape);
   const int dtype = DTypeOf(buffer.format, buffer.itemsize);
-  if (dtype < 0) return 0;
+  if (dtype < 0) {
+    const std::vector<int64_t> dims(sizes, sizes + buffer.ndim);
+    if (buffer.format && buffer.format[0] == 'O' && !buffer.format[1])
+      return ValueOfTexts(dims, static_cast<PyObject* const*>(buffer.buf), buffer.len / buffer.itemsize, out);
+    const char kind = WidthKind(buffer.format);
+    return kind ? ValueOfWidths(buffer, kind, dims, out) : 0;
+  }
   const bool lies_well = reinterpret_cast<uintptr_t>(buffer.buf) % static_cast<size_t>(buffer.itemsize) == 0;
   if (buffer.len < kLeastBorrowed || !lies_well)
-    return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
-  const int status = MXOnnxValueCreateOnBytes(dtype, buffer.ndim, dims.data(), buffer.buf, static_cast<size_t>(buffer.len), out);
-  if (status == 0) borrowed->Add(*out, std::move(held));
+    return MXOnnxValueCreateFromBytes(dtype, buffer.ndim, sizes, buffer.buf, static_cast<size_t>(buffer.len), out);
+  auto kept = std::make_unique<HeldBuffer>(given, kFlags);  // for longer than `held`
+  if (!kept->held) return PyErr_Clear(), 0;
+  const int status = MXOnnxValueCreateOnBytes(dtype, buffer.ndim, sizes, buffer.buf, static_cast<size_t>(buffer.len), out);
+  if (status == 0) borrowed->Add(*out, std::move(kept));
   return status;
 }
 
@@ -208,59 +215,231 @@ struct Given {
   std::vector<NDArrayHandle> arrays;
 };
 
-/* onnx_run(handle, names, values, theirs, given): the C function's status, a list of results, or
- * None where a value is something else. `theirs`: 0, NumPy's arrays are something else; else they
- * are read, and where no array is ours, results are arrays of mx.nd (1) or mx.np (2). `given`: a
- * dictionary of arrays of ours that outputs are written to. */
-PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  if (nargs != 5 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]) ||
-      !PyDict_Check(args[4]))
-    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs, given): two tuples of one length, a dictionary");
-  try {
-    const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
-    void* model = PyLong_AsVoidPtr(args[0]);
-    if (!model && PyErr_Occurred()) throw PythonError();
-    const long theirs = PyLong_AsLong(args[3]);
-    if (PyErr_Occurred()) throw PythonError();
-    PyTypeObject* type = array_type;
-    bool any = false;  // of ours
-    std::vector<const char*> names;
-    std::vector<OnnxValue> values;
-    std::vector<OnnxValueHandle> handles;
-    Borrowed borrowed;
-    for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject *name = PyTuple_GET_ITEM(args[1], i), *value = PyTuple_GET_ITEM(args[2], i);
-      if (!PyUnicode_CheckExact(name)) Py_RETURN_NONE;
-      names.push_back(PyUnicode_AsUTF8(name));
-      if (!names.back()) throw PythonError();
-      OnnxValueHandle handle = nullptr;
-      if (const int status = ValueOf(value, theirs != 0 ? &borrowed : nullptr, &handle)) return PyLong_FromLong(status);
-      if (!handle) Py_RETURN_NONE;
-      const bool ours = PyObject_TypeCheck(value, array_type);
-      any = any || ours;
-      if (ours && IsNumpy(value)) type = numpy_type;
-      values.emplace_back(handle);
-      handles.push_back(handle);
+/* The inputs of a call. The caller keeps names and values. */
+class Inputs {
+ public:
+  explicit Inputs(size_t count) {
+    names_.reserve(count);
+    handles_.reserve(count);
+  }
+  ~Inputs() {
+    for (OnnxValueHandle handle : handles_) MXOnnxValueFree(handle);
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+  /* `theirs`: 0, NumPy's arrays are something else; else they are read. */
+  bool Add(PyObject* name, PyObject* value, long theirs) {
+    if (!PyUnicode_CheckExact(name)) return false;
+    names_.push_back(PyUnicode_AsUTF8(name));
+    if (!names_.back()) throw PythonError();
+    OnnxValueHandle handle = nullptr;
+    status_ = ValueOf(value, theirs != 0 ? &borrowed_ : nullptr, &handle);
+    if (status_ != 0 || !handle) return false;
+    handles_.push_back(handle);
+    if (PyObject_TypeCheck(value, array_type)) {
+      any_ours_ = true;
+      if (IsNumpy(value)) type_ = numpy_type;
     }
-    if (n == 0) Py_RETURN_NONE;
-    if (!any && theirs == 2) type = numpy_type;
-    const Given given(args[4]);
-    if (!given.all) Py_RETURN_NONE;
+    return true;
+  }
+  /* The class of results: of mx.np also where `theirs` says so (2) and no array is ours. */
+  PyTypeObject* TypeOfResults(long theirs) const { return !any_ours_ && theirs == 2 ? numpy_type : type_; }
+  bool empty() const { return handles_.empty(); }
+  int status() const { return status_; }  // of the C function that refused one
+
+  /* The C function's status. Other Python threads run meanwhile. */
+  int Run(void* model, const Given& given, std::vector<OnnxValue>* results) {
     int count = 0, status = 0;
     OnnxValueHandle* out = nullptr;
     {
       GilRelease unlocked(true, true);
       status =
-          MXOnnxModelRunInto(model, static_cast<int>(n), names.data(), handles.data(), static_cast<int>(given.names.size()),
+          MXOnnxModelRunInto(model, static_cast<int>(handles_.size()), names_.data(), handles_.data(), static_cast<int>(given.names.size()),
                              const_cast<const char**>(given.names.data()), const_cast<NDArrayHandle*>(given.arrays.data()), &count, &out);
-      borrowed.Finish();
+      borrowed_.Finish();
     }
-    if (status != 0) return PyLong_FromLong(status);
-    std::vector<OnnxValue> results;  // the list that `out` points to is the thread's, for its next call
-    for (int i = 0; i < count; ++i) results.emplace_back(out[i]);
+    if (status != 0) return status;
+    results->reserve(static_cast<size_t>(count));  // the list that `out` points to is the thread's, for its next call
+    for (int i = 0; i < count; ++i) results->emplace_back(out[i]);
+    return 0;
+  }
+
+ private:
+  std::vector<const char*> names_;
+  std::vector<OnnxValueHandle> handles_;
+  Borrowed borrowed_;
+  PyTypeObject* type_ = array_type;
+  bool any_ours_ = false;
+  int status_ = 0;
+};
+
+/* A number that a caller gave. */
+long NumberOf(PyObject* given) {
+  const long number = PyLong_AsLong(given);
+  if (number == -1 && PyErr_Occurred()) throw PythonError();
+  return number;
+}
+
+void* ModelOf(PyObject* given) {
+  void* const model = PyLong_AsVoidPtr(given);
+  if (!model && PyErr_Occurred()) throw PythonError();
+  return model;
+}
+
+/* What a function of this file returns where it made no call. */
+PyObject* Refusal(const Inputs& inputs) {
+  if (inputs.status() != 0) return PyLong_FromLong(inputs.status());
+  Py_RETURN_NONE;
+}
+
+/* A list, or a tuple where a result is no array. */
+PyObject* ListOf(std::vector<OnnxValue> results, PyTypeObject* type) {
+  const auto count = static_cast<Py_ssize_t>(results.size());
+  Owned list = Own(PyList_New(count));
+  bool all_arrays = true;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const result = Own(ResultOf(std::move(results[static_cast<size_t>(i)]), type)).release();
+    all_arrays = all_arrays && Py_TYPE(result) == type;
+    PyList_SET_ITEM(list.get(), i, result);
+  }
+  return all_arrays ? list.release() : PyList_AsTuple(list.get());
+}
+
+/* onnx_run(handle, names, values, theirs, given): the C function's status, a list of results (a
+ * tuple where one is no array), or None where a value is something else. `theirs`: 0, NumPy's
+ * arrays are something else; else they are read, and where no array is ours, results are arrays of
+ * mx.nd (1) or mx.np (2). `given`: a dictionary of arrays of ours that outputs are written to. */
+PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 5 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]) || PyTuple_GET_SIZE(args[1]) != PyTuple_GET_SIZE(args[2]) ||
+      !PyDict_Check(args[4]))
+    return PyErr_Format(PyExc_TypeError, "onnx_run(handle, names, values, theirs, given): two tuples of one length, a dictionary");
+  try {
+    void* const model = ModelOf(args[0]);
+    const long theirs = NumberOf(args[3]);
+    const Py_ssize_t n = PyTuple_GET_SIZE(args[1]);
+    Inputs inputs(static_cast<size_t>(n));
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (!inputs.Add(PyTuple_GET_ITEM(args[1], i), PyTuple_GET_ITEM(args[2], i), theirs)) return Refusal(inputs);
+    if (inputs.empty()) Py_RETURN_NONE;
+    const Given given(args[4]);
+    if (!given.all) Py_RETURN_NONE;
+    std::vector<OnnxValue> results;
+    if (const int status = inputs.Run(model, given, &results)) return PyLong_FromLong(status);
+    return ListOf(std::move(results), inputs.TypeOfResults(theirs));
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+/* What a dictionary has, value after name. Other Python threads may change it during the call. */
+Kept ItemsOf(PyObject* dictionary) {
+  Kept kept;
+  kept.objects.reserve(2 * static_cast<size_t>(PyDict_GET_SIZE(dictionary)));
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(dictionary, &at, &name, &value);) {
+    kept.Add(name);
+    kept.Add(value);
+  }
+  return kept;
+}
+
+bool AddAll(const Kept& items, long theirs, Inputs* inputs) {
+  for (size_t i = 0; i < items.objects.size(); i += 2)
+    if (!inputs->Add(items.objects[i], items.objects[i + 1], theirs)) return false;
+  return !inputs->empty();
+}
+
+/* onnx_named(handle, inputs, outputs, theirs): as onnx_run for a dictionary of inputs, without
+ * outputs that are given. Where all results are arrays, they are a dictionary with the names in the
+ * tuple `outputs`. */
+PyObject* OnnxNamed(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 4 || !PyDict_Check(args[1]) || !PyTuple_Check(args[2]))
+    return PyErr_Format(PyExc_TypeError, "onnx_named(handle, inputs, outputs, theirs): a dictionary, a tuple");
+  try {
+    void* const model = ModelOf(args[0]);
+    const long theirs = NumberOf(args[3]);
+    const Kept items = ItemsOf(args[1]);
+    Inputs inputs(items.objects.size() / 2);
+    if (!AddAll(items, theirs, &inputs)) return Refusal(inputs);
+    std::vector<OnnxValue> results;
+    if (const int status = inputs.Run(model, Given(nullptr), &results)) return PyLong_FromLong(status);
+    Owned list = Own(ListOf(std::move(results), inputs.TypeOfResults(theirs)));
+    if (!PyList_CheckExact(list.get()) || PyList_GET_SIZE(list.get()) != PyTuple_GET_SIZE(args[2])) return list.release();
+    Owned named = Own(PyDict_New());
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); ++i)
+      if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(args[2], i), PyList_GET_ITEM(list.get(), i)) != 0) throw PythonError();
+    return named.release();
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+/* NumPy, as far as results need it. Kept until the process ends. */
+class Numpy {
+ public:
+  Numpy() {
+    const Owned numpy = Own(PyImport_ImportModule("numpy"));
+    empty_ = Own(PyObject_GetAttrString(numpy.get(), "empty")).release();
+    const std::pair<int, const char*> names[] = {{kFloat16, "float16"}, {kFloat32, "float32"}, {kFloat64, "float64"}, {kBool, "bool"},
+                                                 {kInt8, "int8"},       {kInt16, "int16"},     {kInt32, "int32"},     {kInt64, "int64"},
+                                                 {kUint8, "uint8"},     {kUint16, "uint16"},   {kUint32, "uint32"},   {kUint64, "uint64"}};
+    for (const auto& each : names)
+      dtypes_.emplace_back(each.first, Own(PyObject_CallMethod(numpy.get(), "dtype", "s", each.second)).release());
+  }
+  static const Numpy& Get() {
+    static const Numpy* const numpy = new Numpy;
+    return *numpy;
+  }
+  /* A copy of a small array that nobody writes; null for others. */
+  Owned CopyOf(const NDArray& array) const {
+    PyObject* dtype = nullptr;
+    for (const auto& each : dtypes_)
+      if (each.first == array.dtype()) dtype = each.second;
+    if (!dtype || array.is_none()) return nullptr;
+    const int ndim = array.shape().ndim();
+    const Owned shape = Own(PyTuple_New(ndim));
+    for (int i = 0; i < ndim; ++i) PyTuple_SET_ITEM(shape.get(), i, Own(PyLong_FromLongLong(array.shape()[i])).release());
+    PyObject* const arguments[] = {shape.get(), dtype};
+    Owned made = Own(PyObject_Vectorcall(empty_, arguments, 2, nullptr));
+    const HeldBuffer to(made.get(), PyBUF_WRITABLE);
+    if (!to.held) throw PythonError();
+    return ReadNow(array, to.view.buf, static_cast<size_t>(to.view.len)) ? std::move(made) : nullptr;
+  }
+
+ private:
+  PyObject* empty_ = nullptr;
+  std::vector<std::pair<int, PyObject*>> dtypes_;
+};
+
+/* onnx_numpy(handle, inputs, wanted): as onnx_run for a dictionary of inputs, with results of
+ * NumPy. `wanted`: a tuple of the numbers of results; None: all. A tuple of all results, not of
+ * NumPy, where one of the wanted is large, still being written, or of a dtype that NumPy lacks, or
+ * one is no array. */
+PyObject* OnnxNumpy(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  const bool all = nargs == 3 && args[2] == Py_None;
+  if (nargs != 3 || !PyDict_Check(args[1]) || (!all && !PyTuple_Check(args[2])))
+    return PyErr_Format(PyExc_TypeError, "onnx_numpy(handle, inputs, wanted): a dictionary, a tuple or None");
+  try {
+    const Numpy& numpy = Numpy::Get();
+    void* const model = ModelOf(args[0]);
+    const Kept items = ItemsOf(args[1]);
+    Inputs inputs(items.objects.size() / 2);
+    if (!AddAll(items, 1, &inputs)) return Refusal(inputs);
+    std::vector<OnnxValue> results;
+    if (const int status = inputs.Run(model, Given(nullptr), &results)) return PyLong_FromLong(status);
+    Owned made = Own(ListOf(std::move(results), array_type));
+    if (!PyList_CheckExact(made.get())) return made.release();
+    const Py_ssize_t number = PyList_GET_SIZE(made.get()), count = all ? number : PyTuple_GET_SIZE(args[2]);
     Owned list = Own(PyList_New(count));
-    for (int i = 0; i < count; ++i)
-      PyList_SET_ITEM(list.get(), i, Own(ResultOf(std::move(results[static_cast<size_t>(i)]), type)).release());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const Py_ssize_t at = all ? i : NumberOf(PyTuple_GET_ITEM(args[2], i));
+      if (at < 0 || at >= number) return PyErr_Format(PyExc_IndexError, "onnx_numpy: result %zd of %zd", at, number);
+      Owned copy = numpy.CopyOf(*Get(PyList_GET_ITEM(made.get(), at)));
+      if (!copy) return PyList_AsTuple(made.get());
+      PyList_SET_ITEM(list.get(), i, copy.release());
+    }
     return list.release();
   } catch (...) {
     SetError();
@@ -271,7 +450,13 @@ PyObject* OnnxRun(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyMethodDef functions[] = {
     {"onnx_run", FastCall(OnnxRun), METH_FASTCALL,
      "onnx_run(handle, names, values, theirs, given): a list of results; the C function's status where it failed; None where a value "
-     "is something else."},
+     "is something else; the list is a tuple where a result is no array."},
+    {"onnx_named", FastCall(OnnxNamed), METH_FASTCALL,
+     "onnx_named(handle, inputs, outputs, theirs): onnx_run for inputs by name; the results are a dictionary if all are arrays."},
+    {"onnx_numpy", FastCall(OnnxNumpy), METH_FASTCALL,
+     "onnx_numpy(handle, inputs, wanted): onnx_run for inputs by name; a list of NumPy's arrays, the results of these numbers or all "
+     "(None), "
+     "or a tuple of all results where one is large or something else."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -108,6 +108,9 @@ def onnx_run(*_):
     """None: the model itself makes the call, by ctypes."""
 
 
+onnx_named = onnx_numpy = onnx_run
+
+
 def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: disable=invalid-name
     """A function of mx.np: `rest`, which serves every call, by the name that `attributes` say."""
     del arrays, number, left, kind    # what the compiled binding calls itself

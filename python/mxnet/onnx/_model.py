@@ -4,7 +4,7 @@ import html
 import json
 import os
 
-from .._binding import onnx_run
+from .._binding import onnx_named, onnx_run
 from .._files import kinds as _kinds
 from ..base import MXNetError, NDArrayHandle, NotCopied, SymbolHandle, _LIB, c_str, c_str_array, check_call
 from ..context import current_context, Context
@@ -81,7 +81,8 @@ class Model(NotCopied):
             [_Info(i) for i in self.about[key]] for key in ("inputs", "with_defaults", "outputs"))
         self.metadata = self.about["metadata"]
         self._maps = {i.name: i for i in self.inputs if i.kind == "map" and i.labels is not None}
-        self._names, self._output_names = tuple(i.name for i in self.inputs), [o.name for o in self.outputs]
+        self._names, self._output_names = (tuple(i.name for i in infos) for infos in (self.inputs, self.outputs))
+        self._address = handle.value
 
     def __del__(self):
         if self.handle is not None and _LIB is not None:
@@ -109,23 +110,32 @@ class Model(NotCopied):
             named[name] = value
         return named
 
-    def _of_arrays(self, names, values, out):
-        """The results for tuples of names and arrays; None where a value is something else."""
-        numpy = _is_np_array()
-        results = onnx_run(self.handle.value, names, values, 1 + numpy if self._copies else 0, out)
+    def _of_arrays(self, names, values, out, tried=False):
+        """The results for tuples of names and arrays; None where a value is something else.
+        `tried`: NumPy's arrays were among what is something else."""
+        results = None if tried else onnx_run(self._address, names, values, 1 + _is_np_array() if self._copies else 0, out)
         if results is None:
             values = _as_arrays(values, self.ctx)
-            results = None if values is None else onnx_run(self.handle.value, names, values, 0, out)
+            results = None if values is None else onnx_run(self._address, names, values, 0, out)
+        return self._finished(results, values)
+
+    @staticmethod
+    def _finished(results, values):
+        """Results of the binding with all arrays, strings and lists in them; None as it is. Raises
+        what the call failed with."""
         if type(results) is int:   # pylint: disable=unidiomatic-typecheck
             check_call(results)
-        for i, result in enumerate(results or ()):
+        if not isinstance(results, tuple):
+            return results
+        results = list(results)
+        for i, result in enumerate(results):
             if isinstance(result, NDArray):
                 continue
             if isinstance(result, tuple):
                 results[i] = array_of_strings(result[1], result[0])
             else:
                 ours = [v for v in values if isinstance(v, NDArray)]
-                numpy = any(isinstance(v, _np_ndarray) for v in ours) or (numpy and not ours)
+                numpy = any(isinstance(v, _np_ndarray) for v in ours) or (_is_np_array() and not ours)
                 results[i] = from_value(Handle(result), _np_ndarray if numpy else NDArray)
         return results
 
@@ -159,6 +169,11 @@ class Model(NotCopied):
         MXNetError
             for names, dtypes and shapes that do not fit, with what the model takes.
         """
+        results, tried = None, type(inputs) is dict and not out and not self._maps   # pylint: disable=unidiomatic-typecheck
+        if tried:   # what most calls are, in one step
+            results = onnx_named(self._address, inputs, self._output_names, 1 + _is_np_array() if self._copies else 0)
+            if type(results) is dict:   # pylint: disable=unidiomatic-typecheck
+                return results
         if not isinstance(inputs, dict):
             raise TypeError(f"[onnx] run got {type(inputs).__name__} as the inputs; accepted: a dictionary {{name: array}}. "
                             "run(None, inputs) of onnxruntime is run(inputs) here, which gives all outputs by name; "
@@ -173,7 +188,10 @@ class Model(NotCopied):
             raise ValueError(f"[onnx] out has one array for several of {', '.join(out)}; accepted: an array for each")
         if self._maps:
             inputs = self._rows(inputs)
-        results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out) if out else _NO_ARRAYS)
+        if results is None:
+            results = self._of_arrays(tuple(inputs), tuple(inputs.values()), dict(out) if out else _NO_ARRAYS, tried)
+        else:
+            results = self._finished(results, inputs.values())
         if results is not None:
             named = dict(zip(self._output_names, results))
             if out:

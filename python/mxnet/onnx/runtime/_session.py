@@ -5,6 +5,7 @@ import time
 import warnings
 
 from ... import context as _context, profiler
+from ..._binding import onnx_numpy
 from ...base import MXNetError, _LIB, check_call
 from .._model import load
 from ._errors import InvalidArgument, loading, of_call
@@ -92,6 +93,8 @@ class InferenceSession:
         self._labels = {o.name: o.labels for o in model.outputs if o.labels is not None}
         self._needed = [i.name for i in model.inputs if i.kind != "optional"]
         self._names = [o.name for o in self._outputs]
+        self._places = {name: i for i, name in enumerate(self._names)}
+        self._address = model.handle.value if ctx.device_type == "cpu" else None   # of a model that reads NumPy's arrays where they are
         if self._sess_options.intra_op_num_threads > 0:
             check_call(_LIB.MXSetNumOMPThreads(int(self._sess_options.intra_op_num_threads)))
         self._profile, self._began = "", 0
@@ -158,13 +161,33 @@ class InferenceSession:
     def enable_fallback(self):
         """Nothing to do: a session stays on its device."""
 
+    def _check_missing(self, feed):
+        missing = [name for name in self._needed if name not in feed]
+        if missing:
+            raise ValueError(f"[onnx.runtime] no values for the inputs {missing}; given: {list(feed)}")
+
+    def _call_with_arrays(self, feed, names):
+        """The results of these names (None: of all outputs) for arrays, small ones in one step;
+        None where a value is something else."""
+        if type(feed) is not dict or self._address is None:   # pylint: disable=unidiomatic-typecheck
+            return None
+        results = onnx_numpy(self._address, feed, None if names is None else tuple(self._places[name] for name in names))
+        if results is None or type(results) is list:   # pylint: disable=unidiomatic-typecheck
+            return results
+        if type(results) is int:   # pylint: disable=unidiomatic-typecheck
+            self._check_missing(feed)   # which has an error of its own
+        try:
+            results = self._model._finished(results, feed.values())   # pylint: disable=protected-access
+            wait(results)
+        except MXNetError as error:
+            raise of_call(error) from error
+        return [to_numpy(results[self._places[name]]) for name in names or self._names]
+
     def _call(self, feed, out=None):
         """All results by name."""
         if not isinstance(feed, dict):
             raise TypeError(f"[onnx.runtime] inputs of type {type(feed).__name__}; accepted: a dictionary {{name: array}}")
-        missing = [name for name in self._needed if name not in feed]
-        if missing:
-            raise ValueError(f"[onnx.runtime] no values for the inputs {missing}; given: {list(feed)}")
+        self._check_missing(feed)
         copies = self._model.ctx.device_type != "cpu"
         # an output is no input's memory
         values = {name: value.array(copies or name in self._names) if isinstance(value, OrtValue) else value
@@ -184,10 +207,6 @@ class InferenceSession:
             if name not in self._names:
                 raise InvalidArgument(f"[onnx.runtime] an output {name!r}; accepted: {', '.join(self._names)}")
         return names
-
-    def _to_numpy(self, name, value):
-        array = to_numpy(value)
-        return _dictionaries(array, self._labels[name]) if name in self._labels else array
 
     def run(self, output_names, input_feed, run_options=None):
         """Results in the order of `output_names`, or all of them.
@@ -214,9 +233,15 @@ class InferenceSession:
             for names, dtypes and shapes that do not fit. Floats of another width are converted.
         """
         del run_options
-        names = self._asked(output_names)
-        results = self._call(input_feed)
-        return [self._to_numpy(name, results[name]) for name in names]
+        names = None if output_names is None else self._asked(output_names)
+        results = self._call_with_arrays(input_feed, names)
+        if results is None:
+            made = self._call(input_feed)
+            results = [to_numpy(made[name]) for name in names or self._names]
+        if self._labels:
+            results = [_dictionaries(array, self._labels[name]) if name in self._labels else array
+                       for name, array in zip(names or self._names, results)]
+        return results
 
     def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
         """As `run`, on a thread of its own, which then calls ``callback(results, user_data,
