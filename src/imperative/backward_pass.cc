@@ -352,9 +352,12 @@ class BackwardPass {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
       Tape* t = TapeOf(x);
-      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].type.dtype || t->grad.dtype() != dtype)
-        continue;
-      if (g.node->op()->runs == RunBy::kArrays && !g.node->op()->trait<WritesGivenOutputs>()) continue;  // makes its results itself
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].type.dtype) continue;
+      // A compiled graph knows the dtype of each of its inputs; in mixed precision its result has
+      // another.
+      const bool into_given = g.node->op()->trait<WritesGivenOutputs>();
+      if (t->grad.dtype() != dtype && !into_given) continue;
+      if (g.node->op()->runs == RunBy::kArrays && !into_given) continue;  // makes its results itself
       // one output may be the gradient of several inputs
       if (made[g] != 1) continue;
       preset_[g.node.get()].emplace_back(g.index, t->grad);

@@ -10,7 +10,8 @@
  *   GUARD_NEW=1    what C++ makes with new (the vectors of kernels) as well, behind the first array
  *   GUARD_LOG=1    at exit tell how many blocks there were
  *
- * Blocks get an address once: after 2^20 MiB of them there is ordinary memory again.
+ * Blocks get an address once: after 2^20 MiB of them there is ordinary memory again, as there is
+ * beyond kMostLive blocks.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,8 +33,10 @@ static uint32_t* g_pages;   /* of the block that begins in this page of the regi
 static uint32_t* g_offsets; /* where in its first page a block begins; kOfNew: operator new made it */
 static const uint32_t kOfNew = 1u << 31;
 static atomic_size_t g_next, g_count;
-static atomic_size_t g_made; /* live blocks of operator new: a process has room for 65530 mappings */
-static const size_t kMostMade = 16000;
+/* Live blocks: a process has room for 65530 mappings, a block takes two, and what is ordinary needs
+ * some. Those of operator new (g_made) leave room for arrays. */
+static atomic_size_t g_live, g_made;
+static const size_t kMostLive = 30000, kMostMade = 16000;
 static int g_front, g_new, g_log;
 
 static void Backtrace(int signal_number, siginfo_t* info, void* context) {
@@ -78,7 +81,7 @@ static int Ours(const void* p) { return g_begin != NULL && (const char*)p >= g_b
 
 /* A block of exactly `bytes`; it is aligned as far as its size allows, at most to `alignment`. */
 static void* Guarded(size_t alignment, size_t bytes) {
-  if (g_begin == NULL || bytes > kRegion / 4) return NULL;
+  if (g_begin == NULL || bytes > kRegion / 4 || atomic_load(&g_live) >= kMostLive) return NULL;
   const size_t pages = bytes == 0 ? 1 : (bytes + kPage - 1) / kPage;
   const size_t first = atomic_fetch_add(&g_next, pages + 1) + 1; /* with the page behind; the one in front is another's */
   if ((first + pages + 1) * kPage > kRegion) return NULL;
@@ -91,6 +94,7 @@ static void* Guarded(size_t alignment, size_t bytes) {
   const size_t offset = g_front ? 0 : (pages * kPage - bytes) / step * step;
   g_pages[first] = (uint32_t)pages;
   g_offsets[first] = (uint32_t)offset;
+  atomic_fetch_add(&g_live, 1);
   return at + offset;
 }
 
@@ -146,6 +150,7 @@ void free(void* p) {
   const size_t pages = g_pages[first];
   if (g_offsets[first] & kOfNew) atomic_fetch_sub(&g_made, 1);
   g_pages[first] = 0;
+  atomic_fetch_sub(&g_live, 1);
   mmap(at, pages * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 

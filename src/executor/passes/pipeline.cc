@@ -59,6 +59,8 @@ const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
       {"settle_shapes", "Sources whose shape only their users tell get it as a parameter (`begin_state` of recurrent cells).", Always,
        SettleShapes, Stage::kEarly, Results::kAll},
+      {"remove_mixed_casts", "Training: casts of mixed precision to the dtype that is there go before the gradient is made.", WithBackward,
+       RemoveMixedCasts, Stage::kEarly, Results::kWanted},
       {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", Always, FuseBatchNormRelu,
        Stage::kEarly, Results::kWanted},
       {"fuse_batch_norm_add_relu",

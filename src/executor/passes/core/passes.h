@@ -215,6 +215,9 @@ std::vector<char> Computed(const IndexedGraph& g, bool results_only = false);
 /* Takes out what gives its input: copies, Dropout that drops nothing, casts, reshapes and
  * transposes that change nothing. */
 int RemoveIdentities(PassGraph* g, PassContext* context);
+/* The same for casts of mixed precision alone, before the gradient is made: a cast to the same
+ * dtype has a gradient that copies, and stands between operators that other passes make one of. */
+int RemoveMixedCasts(PassGraph* g, PassContext* context);
 
 /* Makes constant nodes of small arrays that do not depend on any variable's contents, and of what
  * is computed from them. */

@@ -8,6 +8,7 @@
 #include "executor/passes/core/plan_request.h"
 #include "operator/nodes/graph_operators.h"
 #include "operator/record/traits.h"
+#include "operator/record/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -16,7 +17,9 @@ using Entries = std::vector<NodeEntry>;
 
 class IdentityRemover {
  public:
-  IdentityRemover(PassGraph* g, const GraphInfo& info, bool training) : g_(g), info_(info), training_(training) {
+  /* With `casts_only`, only those that mixed precision has put in go. */
+  IdentityRemover(PassGraph* g, const GraphInfo& info, bool training, bool casts_only)
+      : g_(g), info_(info), training_(training), casts_only_(casts_only) {
     for (const auto& node : info.g.nodes) {
       const Node& n = *node.source;
       for (const auto& e : n.inputs) ++users_[e];
@@ -31,6 +34,7 @@ class IdentityRemover {
     int removed = 0;
     RewriteEntries(g_, [&](const NodePtr& n, const NodePtr& original) {
       if (n->is_variable() || n->inputs.empty() || mutated_.count(original->inputs[0].node.get())) return Entries();
+      if (casts_only_ && !n->op()->trait<MixedPrecisionCast>()) return Entries();
       for (const auto& form : {&IdentityRemover::Cheaper, &IdentityRemover::Input, &IdentityRemover::OneTranspose}) {
         Entries instead = (this->*form)(*n, original);
         if (instead.empty()) continue;
@@ -82,13 +86,20 @@ class IdentityRemover {
 
   PassGraph* const g_;
   const GraphInfo& info_;
-  const bool training_;
+  const bool training_, casts_only_;
   std::map<EntryKey, int> users_;
   std::set<const Node*> mutated_;  // a copy of what changes later is no identity
 };
 
 }  // namespace
 
-int RemoveIdentities(PassGraph* g, PassContext* context) { return IdentityRemover(g, context->info(*g), context->request.is_train).Run(); }
+int RemoveIdentities(PassGraph* g, PassContext* context) {
+  return IdentityRemover(g, context->info(*g), context->request.is_train, false).Run();
+}
+
+int RemoveMixedCasts(PassGraph* g, PassContext* context) {
+  if (!AnyForward(*g, [](const NodePtr& n) { return !n->is_variable() && n->op()->trait<MixedPrecisionCast>() != nullptr; })) return 0;
+  return IdentityRemover(g, context->info(*g), context->request.is_train, true).Run();
+}
 
 }  // namespace mxnet

@@ -79,27 +79,25 @@ namespace {
 enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
 
 template <bool kRelu, typename T>
-void Scale(KernelArgs& a, const NormView& v, const T* x, const NormStatistics& s) {
-  const int dtype = a.in[0].dtype;
+void Scale(KernelArgs& a, const NormView& v, NormData x, const NormStatistics& s) {
   const Coefficients<T> k(a.param<BatchNormParam>(), a.in[kGamma].data<T>(), a.in[kBeta].data<T>(), s.mean, s.inv_std);
-  T* y = a.out[0].data<T>();
+  const NormData y(a.out[0]);
   if (const int64_t together = v.Together(); together > 1) {
     const std::vector<T> scale = Repeated(k.scale, together), shift = Repeated(k.shift, together);
     const int64_t n = v.channels * v.inner;
-    ParallelFor(v.outer, RowGrain(n), [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(NormScaleColumns)(dtype, x + b * n, y + b * n, e - b, n, scale.data(), shift.data(), kRelu);
-    });
+    ParallelFor(v.outer, RowGrain(n),
+                [&](int64_t b, int64_t e) { ScaleColumns(x + b * n, y + b * n, e - b, n, scale.data(), shift.data(), kRelu); });
   } else if (v.inner > 1) {
     ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         const int64_t c = i % v.channels;
-        MXNET_CPU_CALL(NormScale)(dtype, x + i * v.inner, y + i * v.inner, v.inner, k.scale[c], k.shift[c], kRelu);
+        ScaleLine(x + i * v.inner, y + i * v.inner, v.inner, k.scale[c], k.shift[c], kRelu);
       }
     });
   } else {
     ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(NormScaleColumns)
-      (dtype, x + b * v.channels, y + b * v.channels, e - b, v.channels, k.scale.data(), k.shift.data(), kRelu);
+      const int64_t at = b * v.channels;
+      ScaleColumns(x + at, y + at, e - b, v.channels, k.scale.data(), k.shift.data(), kRelu);
     });
   }
 }
@@ -114,13 +112,13 @@ template <bool kRelu>
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0 && UsesBatch(args)) return NoStatistics(args, 2);
   if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, kRelu));
-  RunReal(args, [](KernelArgs& a, auto tag) {
+  RunStored(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
-    const T* x = InOrderOf<T>(a, a.in[0], a.out[0]);
+    const NormData x = InOrderOf(a, a.in[0], a.out[0]);
     Ran("norm of channels");
-    const NormStatistics stats = ForwardStatistics(a, v, x, kMovingMean);
-    if (Wanted(a, 0)) Scale<kRelu>(a, v, x, stats);
+    const NormStatistics stats = ForwardStatistics<T>(a, v, x, kMovingMean);
+    if (Wanted(a, 0)) Scale<kRelu, T>(a, v, x, stats);
   });
 }
 
@@ -130,17 +128,17 @@ template <bool kRelu>
 void Again(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.in[0].Size() == 0) return;
   if (args.run.ctx.is_gpu()) return BatchNormRecomputeOnGpu(args, OnDevice(args, kRelu));
-  RunReal(args, [](KernelArgs& a, auto tag) {
+  RunStored(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
     Ran("norm of channels");
-    Scale<kRelu>(a, v, InOrderOf<T>(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, 3));
+    Scale<kRelu, T>(a, v, InOrderOf(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, 3));
   });
 }
 
 template <bool kRelu, typename T>
-void GradientSums(const NormView& v, int dtype, const T* og, const T* x, const std::vector<double>& mean, const NormMaskArrays<T>& mask,
-                  std::vector<double>* sum, std::vector<double>* product) {
+void AllGradientSums(const NormView& v, NormData og, NormData x, const std::vector<double>& mean, const NormMaskArrays<T>& mask,
+                     std::vector<double>* sum, std::vector<double>* product) {
   const NormMaskColumns columns = mask.Columns();
   Sums(
       v, sum->data(), product->data(),
@@ -148,13 +146,12 @@ void GradientSums(const NormView& v, int dtype, const T* og, const T* x, const s
         const NormMask own = kRelu ? mask.At(c) : NormMask();
         for (int64_t o = 0; o < v.outer; ++o) {
           const int64_t at = (o * v.channels + c) * v.inner;
-          MXNET_CPU_CALL(NormGradientSums)
-          (dtype, og + at, x + at, v.inner, mean[c], &(*sum)[c], &(*product)[c], kRelu ? &own : nullptr);
+          GradientSums(og + at, x + at, v.inner, mean[c], &(*sum)[c], &(*product)[c], kRelu ? &own : nullptr);
         }
       },
       [&](int64_t b, int64_t e, double* s, double* q) {
-        MXNET_CPU_CALL(NormGradientSumsColumns)
-        (dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, mean.data(), s, q, kRelu ? &columns : nullptr);
+        const int64_t at = b * v.channels;
+        GradientSumsColumns(og + at, x + at, e - b, v.channels, mean.data(), s, q, kRelu ? &columns : nullptr);
       });
 }
 
@@ -171,14 +168,13 @@ void Backward(KernelArgs& args) {
   }
   if (args.run.ctx.is_gpu()) return BatchNormBackwardOnDevice(args, OnDevice(args, kRelu));
   const bool batch = UsesBatch(args);
-  RunReal(
+  RunStored(
       args,
       [&](KernelArgs& a, auto tag) {
         using T = decltype(tag);
         const NormView v(p, a.out[0]);
         Ran("norm of channels");
-        const int dtype = a.in[1].dtype;
-        const T *og = InOrderOf<T>(a, a.in[0], a.out[0]), *x = InOrderOf<T>(a, a.in[1], a.out[0]);
+        const NormData og = InOrderOf(a, a.in[0], a.out[0]), x = InOrderOf(a, a.in[1], a.out[0]);
         const NormStatistics stats = BackwardStatistics<T>(a, v, 3, 5);
         const int64_t together = v.Together();
         const NormView w = v.ByRows();
@@ -187,7 +183,7 @@ void Backward(KernelArgs& args) {
         std::vector<double> sum(v.channels), product(v.channels);
         if (batch || Wanted(a, 1) || Wanted(a, 2)) {
           std::vector<double> sums(w.channels), products(w.channels);
-          GradientSums<kRelu>(w, dtype, og, x, Repeated(stats.mean, together), mask, &sums, &products);
+          AllGradientSums<kRelu>(w, og, x, Repeated(stats.mean, together), mask, &sums, &products);
           Fold(sums, together, sum.data());
           Fold(products, together, product.data());
         }
@@ -195,7 +191,7 @@ void Backward(KernelArgs& args) {
         if (!Wanted(a, 0)) return;
         GradientCoefficients<T> to(p, batch, v, a.in[2].data<T>(), stats, sum, product);
         if (together > 1) to.Repeat(together);
-        DataGradient<kRelu>(w, dtype, og, x, to, mask, a.out[0].data<T>());
+        DataGradient<kRelu>(w, og, x, to, mask, NormData(a.out[0]));
       },
       1);
 }

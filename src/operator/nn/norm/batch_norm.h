@@ -8,6 +8,7 @@
 
 #include "base/threads/determinism.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/norm/norm_data.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/record/param.h"
 #include "operator/record/traits.h"
@@ -105,18 +106,17 @@ void Sums(const NormView& v, double* first, double* second, Plane&& by_plane, Ro
 }
 
 // A rough mean from the first elements: sums around it, and of squares, lose no digits.
-template <typename T>
-void RoughMean(const NormView& v, const T* x, double* shift) {
+inline void RoughMean(const NormView& v, NormData x, double* shift) {
   for (int64_t c = 0; c < v.channels; ++c) {
     const int64_t n = std::min<int64_t>(v.inner > 1 ? v.inner : v.outer, 16);
     double sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(v.inner > 1 ? x[c * v.inner + i] : x[i * v.channels + c]);
+    for (int64_t i = 0; i < n; ++i) sum += x[v.inner > 1 ? c * v.inner + i : i * v.channels + c];
     shift[c] = n && std::isfinite(sum) ? sum / static_cast<double>(n) : 0.0;
   }
 }
 
 template <typename T>
-void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double* var) {
+void BatchMoments(const NormView& v, NormData x, double* mean, double* var) {
   std::vector<double> shift(v.channels);
   RoughMean(v, x, shift.data());
   const int64_t together = v.Together();
@@ -126,12 +126,9 @@ void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double
   Sums(
       w, sums.data(), squares.data(),
       [&](int64_t c) {
-        for (int64_t o = 0; o < w.outer; ++o)
-          MXNET_CPU_CALL(NormMoments)(dtype, x + (o * w.channels + c) * w.inner, w.inner, shift[c], &sums[c], &squares[c]);
+        for (int64_t o = 0; o < w.outer; ++o) Moments(x + (o * w.channels + c) * w.inner, w.inner, shift[c], &sums[c], &squares[c]);
       },
-      [&](int64_t b, int64_t e, double* s, double* q) {
-        MXNET_CPU_CALL(NormMomentsColumns)(dtype, x + b * w.channels, e - b, w.channels, shifts.data(), s, q);
-      });
+      [&](int64_t b, int64_t e, double* s, double* q) { MomentsColumns(x + b * w.channels, e - b, w.channels, shifts.data(), s, q); });
   Fold(sums, together, mean);
   Fold(squares, together, var);
   const double n = static_cast<double>(std::max<int64_t>(1, v.count()));
@@ -143,16 +140,21 @@ void BatchMoments(const NormView& v, int dtype, const T* x, double* mean, double
 }
 
 // `x` in the memory order of `like`: itself or a copy.
-template <typename T>
-const T* InOrderOf(KernelArgs& a, const TBlob& b, const TBlob& like) {
-  if (b.layout == like.layout || b.shape.ndim() < 3) return b.data<T>();
+inline NormData InOrderOf(KernelArgs& a, const TBlob& b, const TBlob& like) {
+  if (b.layout == like.layout || b.shape.ndim() < 3) return NormData(b);
   const int64_t n = b.shape[0], c = b.shape[1], s = b.shape.Prod(2, b.shape.ndim());
-  T* copy = Workspace<T>(a, b.Size());
-  const T* from = b.data<T>();
   const int64_t rows = b.layout == Layout::kPlain ? c : s, columns = b.layout == Layout::kPlain ? s : c;
-  for (int64_t k = 0; k < n; ++k)
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) copy[(k * columns + j) * rows + i] = from[(k * rows + i) * columns + j];
+  const NormData copy(Workspace<char>(a, static_cast<int64_t>(b.Bytes())), b.dtype);
+  const auto transpose = [&](const auto* from, auto* to) {
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j) to[(k * columns + j) * rows + i] = from[(k * rows + i) * columns + j];
+  };
+  switch (copy.item()) {
+    case 2: transpose(b.data<uint16_t>(), reinterpret_cast<uint16_t*>(copy.at)); break;
+    case 4: transpose(b.data<uint32_t>(), reinterpret_cast<uint32_t*>(copy.at)); break;
+    default: transpose(b.data<uint64_t>(), reinterpret_cast<uint64_t*>(copy.at));
+  }
   return copy;
 }
 
@@ -183,7 +185,7 @@ inline bool UsesBatch(const KernelArgs& a) { return a.is_train && !a.param<Batch
 /* Of the forward pass: moves the moving averages (inputs `moving` and the next), gives outputs 1
  * and 2. */
 template <typename T>
-NormStatistics ForwardStatistics(KernelArgs& a, const NormView& v, const T* x, int moving) {
+NormStatistics ForwardStatistics(KernelArgs& a, const NormView& v, NormData x, int moving) {
   const auto& p = a.param<BatchNormParam>();
   T *moving_mean = a.in[moving].data<T>(), *moving_var = a.in[moving + 1].data<T>();
   NormStatistics s;
@@ -191,7 +193,7 @@ NormStatistics ForwardStatistics(KernelArgs& a, const NormView& v, const T* x, i
   s.inv_std.resize(v.channels);
   std::vector<double> var(v.channels);
   if (UsesBatch(a)) {
-    BatchMoments(v, a.in[0].dtype, x, s.mean.data(), var.data());
+    BatchMoments<T>(v, x, s.mean.data(), var.data());
     const double keep = p.momentum;
     for (int64_t c = 0; c < v.channels; ++c) {
       moving_mean[c] = static_cast<T>(keep * static_cast<double>(moving_mean[c]) + (1 - keep) * s.mean[c]);
@@ -261,23 +263,22 @@ struct NormMaskArrays {
 };
 
 template <bool kRelu, typename T>
-void DataGradient(const NormView& v, int dtype, const T* og, const T* x, const GradientCoefficients<T>& to, const NormMaskArrays<T>& mask,
-                  T* dx) {
+void DataGradient(const NormView& v, NormData og, NormData x, const GradientCoefficients<T>& to, const NormMaskArrays<T>& mask,
+                  NormData dx) {
   if (v.inner > 1) {
     ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         const int64_t c = i % v.channels;
         const NormMask own = kRelu ? mask.At(c) : NormMask();
-        MXNET_CPU_CALL(NormGradient)
-        (dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &own : nullptr);
+        const int64_t at = i * v.inner;
+        GradientLine(og + at, x + at, dx + at, v.inner, to.a[c], to.b[c], to.c[c], kRelu ? &own : nullptr);
       }
     });
   } else {
     const NormMaskColumns columns = mask.Columns();
     ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(NormGradientColumns)
-      (dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(),
-       kRelu ? &columns : nullptr);
+      const int64_t at = b * v.channels;
+      GradientColumns(og + at, x + at, dx + at, e - b, v.channels, to.a.data(), to.b.data(), to.c.data(), kRelu ? &columns : nullptr);
     });
   }
 }

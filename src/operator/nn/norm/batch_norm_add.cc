@@ -44,20 +44,17 @@ int64_t MaskBytes(const BatchNormParam& p, const Shape& data) {
 }
 
 template <typename T>
-void ScaleAdd(KernelArgs& a, const NormView& v, const T* x, const NormStatistics& s, uint8_t* bits) {
+void ScaleAdd(KernelArgs& a, const NormView& v, NormData x, const NormStatistics& s, uint8_t* bits) {
   const Coefficients<T> k(a.param<BatchNormParam>(), a.in[kGamma].data<T>(), a.in[kBeta].data<T>(), s.mean, s.inv_std);
-  const int dtype = a.in[0].dtype;
-  const T* addend = InOrderOf<T>(a, a.in[kAddend], a.out[0]);
-  T* y = a.out[0].data<T>();
+  const NormData addend = InOrderOf(a, a.in[kAddend], a.out[0]), y(a.out[0]);
   const MaskView m(v);
   ParallelFor(m.lines, RowGrain(m.width), [&](int64_t b, int64_t e) {
     if (m.by_rows)
-      return MXNET_CPU_CALL(NormScaleAddColumns)(dtype, x + b * m.width, addend + b * m.width, y + b * m.width, e - b, m.width,
-                                                 k.scale.data(), k.shift.data(), bits ? bits + b * m.stride() : nullptr);
+      return ScaleAddColumns(x + b * m.width, addend + b * m.width, y + b * m.width, e - b, m.width, k.scale.data(), k.shift.data(),
+                             bits ? bits + b * m.stride() : nullptr);
     for (int64_t i = b; i < e; ++i) {
       const int64_t c = i % v.channels, at = i * m.width;
-      MXNET_CPU_CALL(NormScaleAdd)
-      (dtype, x + at, addend + at, y + at, m.width, k.scale[c], k.shift[c], bits ? bits + i * m.stride() : nullptr);
+      ScaleAddLine(x + at, addend + at, y + at, m.width, k.scale[c], k.shift[c], bits ? bits + i * m.stride() : nullptr);
     }
   });
 }
@@ -83,15 +80,15 @@ void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return NoStatistics(args, 2);
   NormMarks marks;
   if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, Wanted(args, kMask) ? args.out[kMask].dptr : nullptr, &marks));
-  RunReal(args, [](KernelArgs& a, auto tag) {
+  RunStored(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
     Ran("norm of channels");
-    const T* x = InOrderOf<T>(a, a.in[0], a.out[0]);
-    const NormStatistics stats = ForwardStatistics(a, v, x, kMovingMean);
+    const NormData x = InOrderOf(a, a.in[0], a.out[0]);
+    const NormStatistics stats = ForwardStatistics<T>(a, v, x, kMovingMean);
     uint8_t* mask = Wanted(a, kMask) ? a.out[kMask].data<uint8_t>() : nullptr;
     if (mask) mask[0] = static_cast<uint8_t>(a.out[0].layout);
-    ScaleAdd(a, v, x, stats, mask ? mask + kHeader : nullptr);
+    ScaleAdd<T>(a, v, x, stats, mask ? mask + kHeader : nullptr);
   });
 }
 
@@ -100,26 +97,24 @@ void Again(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.in[0].Size() == 0) return;
   NormMarks marks;
   if (args.run.ctx.is_gpu()) return BatchNormRecomputeOnGpu(args, OnDevice(args, nullptr, &marks));
-  RunReal(args, [](KernelArgs& a, auto tag) {
+  RunStored(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
     Ran("norm of channels");
-    ScaleAdd(a, v, InOrderOf<T>(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, kAddend + 1), nullptr);
+    ScaleAdd<T>(a, v, InOrderOf(a, a.in[0], a.out[0]), KeptStatistics<T>(a, v, kAddend + 1), nullptr);
   });
 }
 
 /* The gradient behind the relu, in the order of `like`, when its mask was written for the other
  * order. */
-template <typename T>
-const T* Reordered(KernelArgs& a, const TBlob& ograd, const uint8_t* mask, const TBlob& like) {
+NormData Reordered(KernelArgs& a, const TBlob& ograd, const uint8_t* mask, const TBlob& like) {
   TBlob other = like;
   other.layout = like.layout == Layout::kPlain ? Layout::kChannelsLast : Layout::kPlain;
   const MaskView m(NormView(a.param<BatchNormParam>(), other));
-  const T* g = InOrderOf<T>(a, ograd, other);
-  T* h = Workspace<T>(a, like.Size());
-  MXNET_CPU_CALL(NormKeepMarked)(ograd.dtype, g, mask + kHeader, h, m.lines, m.width);
-  other.dptr = h;
-  return InOrderOf<T>(a, other, like);
+  const NormData h(Workspace<char>(a, static_cast<int64_t>(like.Bytes())), like.dtype);
+  KeepMarked(InOrderOf(a, ograd, other), mask + kHeader, h, m.lines, m.width);
+  other.dptr = h.at;
+  return InOrderOf(a, other, like);
 }
 
 // ograd, mask, data, gamma, moving_mean, moving_var, mean, inv_std -> data_grad, gamma_grad,
@@ -132,7 +127,7 @@ void Backward(KernelArgs& args) {
   }
   NormMarks marks;
   if (args.run.ctx.is_gpu()) return BatchNormBackwardOnDevice(args, OnDevice(args, args.in[1].dptr, &marks));
-  RunReal(
+  RunStored(
       args,
       [](KernelArgs& a, auto tag) {
         using T = decltype(tag);
@@ -141,19 +136,17 @@ void Backward(KernelArgs& args) {
         const TBlob& like = a.out[0];
         const NormView v(p, like);
         const MaskView m(v);
-        const int dtype = a.in[2].dtype;
         const uint8_t* mask = a.in[1].data<uint8_t>();
-        const T *x = InOrderOf<T>(a, a.in[2], like), *og = nullptr;
-        T* h = Wanted(a, 3) && a.out[3].layout == like.layout ? a.out[3].data<T>() : Workspace<T>(a, like.Size());
-        if (mask[0] == static_cast<uint8_t>(like.layout)) {
-          og = InOrderOf<T>(a, a.in[0], like);
-        } else {
-          const T* ordered = Reordered<T>(a, a.in[0], mask, like);
-          std::memcpy(h, ordered, like.Bytes());
-        }
+        const NormData x = InOrderOf(a, a.in[2], like);
+        NormData og, h(a.out[3]);
+        if (!Wanted(a, 3) || a.out[3].layout != like.layout)
+          h = NormData(Workspace<char>(a, static_cast<int64_t>(like.Bytes())), like.dtype);
+        if (mask[0] == static_cast<uint8_t>(like.layout))
+          og = InOrderOf(a, a.in[0], like);
+        else
+          std::memcpy(h.at, Reordered(a, a.in[0], mask, like).at, like.Bytes());
         const auto keep = [&](int64_t line, int64_t lines) {  // of lines that are then in the cache
-          if (og) MXNET_CPU_CALL(NormKeepMarked)
-          (dtype, og + line * m.width, mask + kHeader + line * m.stride(), h + line * m.width, lines, m.width);
+          if (og.at) KeepMarked(og + line * m.width, mask + kHeader + line * m.stride(), h + line * m.width, lines, m.width);
         };
         const NormStatistics stats = BackwardStatistics<T>(a, v, 4, 6);
         // As BatchNorm alone goes by rows where planes are small; the mask's lines are planes then.
@@ -167,7 +160,7 @@ void Backward(KernelArgs& args) {
               for (int64_t o = 0; o < v.outer; ++o) {
                 const int64_t line = o * v.channels + c, at = line * v.inner;
                 keep(line, 1);
-                MXNET_CPU_CALL(NormGradientSums)(dtype, h + at, x + at, v.inner, stats.mean[c], &sums[c], &products[c], nullptr);
+                GradientSums(h + at, x + at, v.inner, stats.mean[c], &sums[c], &products[c], nullptr);
               }
             },
             [&](int64_t b, int64_t e, double* s, double* q) {
@@ -175,21 +168,21 @@ void Backward(KernelArgs& args) {
               for (int64_t r = b; r < e; r += kRows) {
                 const int64_t rows = std::min(kRows, e - r), at = r * w.channels;
                 keep(r * lines, rows * lines);
-                MXNET_CPU_CALL(NormGradientSumsColumns)(dtype, h + at, x + at, rows, w.channels, means.data(), s, q, nullptr);
+                GradientSumsColumns(h + at, x + at, rows, w.channels, means.data(), s, q, nullptr);
               }
             });
         Fold(sums, together, sum.data());
         Fold(products, together, product.data());
         ParameterGradients<T>(a, v, stats, sum, product);
-        if (Wanted(a, 3) && h != a.out[3].data<T>()) {
+        if (Wanted(a, 3) && h.at != a.out[3].data<char>()) {
           TBlob made = like;
-          made.dptr = h;
-          std::memcpy(a.out[3].dptr, InOrderOf<T>(a, made, a.out[3]), a.out[3].Bytes());
+          made.dptr = h.at;
+          std::memcpy(a.out[3].dptr, InOrderOf(a, made, a.out[3]).at, a.out[3].Bytes());
         }
         if (!Wanted(a, 0)) return;
         GradientCoefficients<T> to(p, UsesBatch(a), v, a.in[3].data<T>(), stats, sum, product);
         if (together > 1) to.Repeat(together);
-        DataGradient<false>(w, dtype, h, x, to, NormMaskArrays<T>(), a.out[0].data<T>());
+        DataGradient<false>(w, h, x, to, NormMaskArrays<T>(), NormData(a.out[0]));
       },
       2);
 }
