@@ -8,6 +8,7 @@
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/stage.h"
+#include "storage/purge_thread.h"
 
 namespace mxnet {
 namespace onnx {
@@ -145,14 +146,17 @@ std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
 /*
  * One of the first calls of a model whose sizes are free runs node by node, too: what a new shape
  * would wait for is there then (tables of the steps and their recipes, forms of small weights, code
- * in the processor's caches). Null: there is nothing to rehearse, or it was done.
+ * in the processor's caches). The thread that gives memory back is started for any of them. Null:
+ * there is nothing to rehearse, or it was done.
  */
 std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
   if (same_again_ >= kBeforeRehearsal || !grows_ || !IsModel() || root_.stages.empty() || ++same_again_ < kBeforeRehearsal) return nullptr;
   const auto is_free = [](const ValueInfo& v) {
     return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
   };
-  if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free) || !IsQuick(ElementsOf(env) / kSmaller)) return nullptr;
+  if (std::none_of(session_->inputs().begin(), session_->inputs().end(), is_free)) return nullptr;
+  if (!session_->options().ctx.is_gpu()) storage::PurgeThread::Wake();  // memory of this shape is the first that it looks after
+  if (!IsQuick(ElementsOf(env) / kSmaller)) return nullptr;
   bool draws = false;  // random numbers, which are the caller's
   DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
   if (draws) return nullptr;

@@ -32,6 +32,7 @@ constexpr int64_t kRoom = 65536;                    // numbers of 16 bits of a b
 constexpr int64_t kLeastRows = 12, kMostRows = 96;  // of a block
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kSmall = 64, kCopied = 8;  // numbers of a window's line that is small; what is copied at a time
+constexpr int64_t kSoonPacked = 1 << 14;     // weights that are packed sooner than oneDNN makes a primitive
 
 // ---- packing
 
@@ -444,9 +445,11 @@ bool PixelsBeatByteProducts(const KernelArgs& args, const PackedCall& call) {
   return Takes(call, l.deep) && TakesPixels(call, l, layer.accumulate);
 }
 
-/* By matrix tiles: nothing beats them. */
+/* By matrix tiles: nothing beats them. A call without a plan keeps no small weights, and packs them
+ * each time: so it computes what the plan does, and need not wait for oneDNN's first primitive. */
 bool TakesAmx(const KernelArgs& args, const PackedCall& call, const PackedJob& l) {
-  return !call.layer.dense && !call.zeros.filters && !call.layer.post && nn::KeepsWeights(args, call.weight_input) && HasAmxLayer(l);
+  if (call.layer.dense || call.zeros.filters || call.layer.post || !HasAmxLayer(l)) return false;
+  return nn::KeepsWeights(args, call.weight_input) || l.deep * l.filters <= kSoonPacked;
 }
 
 bool AmxBeatsByteProducts(const KernelArgs& args, const PackedCall& call) {

@@ -1,6 +1,9 @@
 """One model, many shapes: what was converted for one serves the next where it is the same."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import mxnet as mx
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 helper = pytest.importorskip("onnx.helper")
 from onnx import TensorProto, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+from processor import has_amx  # noqa: E402
 
 WIDTH = 8
 WIDE = 256
@@ -237,3 +241,99 @@ def test_weights_of_bytes_are_packed_once_for_all_shapes():
             got = net.run({"x": x[:rows]})["y1"].asnumpy()
         np.testing.assert_allclose(got, judge.run(None, {"x": x[:rows]})[0], rtol=1e-5, atol=1e-4)
     assert packed() == before
+
+
+def few_bytes_model():
+    """A dense layer of three columns, with data quantized at the call, for any number of rows."""
+    rng = np.random.default_rng(3)
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("MatMulInteger", ["q", "w", "z"], ["m"]),
+        helper.make_node("Cast", ["m"], ["c"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["s", "scale"], ["t"]),
+        helper.make_node("Mul", ["c", "t"], ["d"]),
+        helper.make_node("Add", ["d", "b"], ["y"]),
+    ]
+    weights = {
+        "w": rng.integers(-127, 128, (WIDE, 3)).astype("int8"),
+        "b": rng.standard_normal(3).astype("float32"),
+        "scale": np.float32(0.0123),
+    }
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "head",
+        [info("x", TensorProto.FLOAT, ["rows", WIDE])],
+        [info("y", TensorProto.FLOAT, ["rows", 3])],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def test_few_weights_of_bytes_give_the_same_bits_without_a_plan():
+    """A call whose shape is new packs them each time, for the kernel that the plan takes."""
+    made = few_bytes_model()
+    net, judge = mx.onnx.load(made.SerializeToString()), ReferenceEvaluator(made)
+    x = np.random.default_rng(4).standard_normal((40, WIDE)).astype("float32")
+    net.run({"x": x[:1]})
+    for rows in (2, 3, 7, 40):
+        once, planned = (net.run({"x": x[:rows]})["y"].asnumpy() for _ in range(2))
+        np.testing.assert_array_equal(once, planned)
+        np.testing.assert_allclose(once, judge.run(None, {"x": x[:rows]})[0], rtol=1e-5, atol=1e-4)
+    assert "node by node" in net.explain()
+
+
+NEW_ROWS = """
+import sys
+import numpy as np, mxnet as mx
+model = mx.onnx.load(sys.argv[1])
+for rows in (1, 1, 2, 5):
+    model.run({"x": np.ones((rows, int(sys.argv[2])), "float32")})
+assert "node by node" in model.explain()
+"""
+
+
+@pytest.mark.skipif(not has_amx(), reason="other processors take the product of oneDNN in plans, too")
+def test_few_weights_of_bytes_wait_for_no_primitive(tmp_path):
+    """The first one of a process takes longer than such a layer, and reads megabytes of code."""
+    path = tmp_path / "few.onnx"
+    path.write_bytes(few_bytes_model().SerializeToString())
+    command = [sys.executable, "-c", NEW_ROWS, str(path), str(WIDE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env={**os.environ, "ONEDNN_VERBOSE": "1"})
+    assert ",exec,cpu," not in done.stdout
+
+
+WAKES = """
+import os, sys, time
+import numpy as np, mxnet as mx
+def has_purge():
+    return any(open(f"/proc/self/task/{t}/comm").read() == "mx_purge\\n" for t in os.listdir("/proc/self/task"))
+model = mx.onnx.load(sys.argv[1])
+x = np.ones((2, 8), "float32")
+model.run({"x": x})
+first = has_purge()
+for _ in range(8):
+    model.run({"x": x})
+end = time.monotonic() + 2   # it takes its name when it begins
+while not has_purge() and time.monotonic() < end:
+    time.sleep(0.01)
+print(int(first), int(has_purge()))
+"""
+
+
+@pytest.mark.parametrize(("rows", "told"), [("rows", "0 1"), (2, "0 0")], ids=["free", "fixed"])
+def test_the_thread_that_gives_memory_back_is_there_before_a_new_shape(tmp_path, rows, told):
+    """Where sizes are free and shapes stay for some calls; else when memory is first given back."""
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "one",
+        [info("x", TensorProto.FLOAT, [rows, WIDTH])],
+        [info("y", TensorProto.FLOAT, [rows, WIDTH])],
+        [numpy_helper.from_array(np.eye(WIDTH, dtype="float32"), "w")],
+    )
+    path = str(tmp_path / "one.onnx")
+    with open(path, "wb") as f:
+        f.write(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9).SerializeToString())
+    done = subprocess.run([sys.executable, "-c", WAKES, path], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.strip() == told
