@@ -61,15 +61,19 @@ int ResultType(Result result, int dtype, bool is_int, const InferSwitches& s) {
   return result == Result::kFloat ? numpy::FloatResult(meeting, s) : meeting;
 }
 
-InferTypeBySwitchesFn ScalarType(Result result, bool integer_only) {
-  return [result, integer_only](const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
+// A bool stays one where the number is a truth value: True and False come here as 1 and 0.
+// A shift counts, as in NumPy, and x | 2 is no truth value.
+bool StaysBool(int id, double scalar) { return id != k_left_shift && id != k_right_shift && (scalar == 0 || scalar == 1); }
+
+InferTypeBySwitchesFn ScalarType(Result result, bool integer_only, int id) {
+  return [result, integer_only, id](const Attrs& attrs, const InferSwitches& switches, std::vector<int>* in, std::vector<int>* out) {
     const double scalar = attrs.get<ScalarParam>().scalar;
     const bool is_int = attrs.get<ScalarParam>().is_int || (integer_only && std::floor(scalar) == scalar && std::isfinite(scalar));
     MXNET_CHECK_KIND(!integer_only || is_int, Type)
         << "[" << attrs.op->name << "] scalar " << scalar << " is not a whole number; accepted: whole numbers";
     int& a = (*in)[0];
     if (a == kDTypeUnknown && IsFloating((*out)[0]) && result != Result::kBool && (is_int || (*out)[0] != kFloat64)) a = (*out)[0];
-    const int t = integer_only && a == kBool ? int{kBool} : ResultType(result, a, is_int, switches);
+    const int t = integer_only && a == kBool && StaysBool(id, scalar) ? int{kBool} : ResultType(result, a, is_int, switches);
     AssignType(attrs, "output", &(*out)[0], result == Result::kBool ? int{kBool} : t);
     return a != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
   };
@@ -145,7 +149,10 @@ void Register(int id, const RowRecord& record, const How& how) {
   }
   op.describe("Computes " + text + " for every element x.");
   op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
-  op.set_infer_type(ScalarType(how.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op.set_infer_type(ScalarType(how.result, row.types == 'B', id))
+      .set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic)
+      .set_supports_add();
   op.set_dtypes(row.types == 'B' ? dtypes::kIntegersAndBool : dtypes::kAll);
   op.set_trait(WithNumber{RoleOfRow(id), how.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 

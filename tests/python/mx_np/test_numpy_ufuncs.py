@@ -351,6 +351,22 @@ def test_an_out_that_is_too_small_is_refused():
         mx.np.add(mx.np.ones((2, 3)), mx.np.ones((2, 3)), out=mx.np.ones(3))
 
 
+@pytest.mark.parametrize("name", ["and_", "or_", "xor", "lshift", "rshift"])
+def test_bools_beside_numbers_that_are_no_truth_values(name):
+    """A bool is 0 or 1 there, as in NumPy: what comes out does not fit into a bool."""
+    x, call = onp.array([True, False, True]), getattr(operator, name)
+    for number in (1, 2, 3):
+        got, wanted = call(mx.np.array(x), number), call(x, number)
+        assert got.tolist() == wanted.tolist(), number
+        assert got.dtype == ("bool" if number == 1 and "shift" not in name else "int64")
+    if "shift" in name:
+        got = call(1, mx.np.array(x))
+        assert got.dtype == "int64" and got.tolist() == call(1, x).tolist()
+    else:
+        for truth in (True, False):
+            assert call(mx.np.array(x), truth).dtype == "bool"
+
+
 @pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "lcm", "left_shift"])
 def test_whole_floats_beside_integers(name):
     """3.0 is 3, as in 1.9.1; a fraction is refused, as in NumPy."""
