@@ -2,6 +2,7 @@
 // sequences) goes through ctypes (mxnet/onnx/_model.py).
 #include "onnx_call.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -388,9 +389,12 @@ class Numpy {
     for (const auto& each : names)
       dtypes_.emplace_back(each.first, Own(PyObject_CallMethod(numpy.get(), "dtype", "s", each.second)).release());
   }
+  /* Not a guarded local: a thread that waits for another one's import would keep the interpreter's
+   * lock. */
   static const Numpy& Get() {
-    static const Numpy* const numpy = new Numpy;
-    return *numpy;
+    static std::atomic<const Numpy*> numpy{nullptr};
+    if (!numpy.load(std::memory_order_acquire)) numpy.store(new Numpy, std::memory_order_release);
+    return *numpy.load(std::memory_order_acquire);
   }
   /* A copy of a small array that nobody writes; null for others. */
   Owned CopyOf(const NDArray& array) const {
@@ -454,9 +458,8 @@ PyMethodDef functions[] = {
     {"onnx_named", FastCall(OnnxNamed), METH_FASTCALL,
      "onnx_named(handle, inputs, outputs, theirs): onnx_run for inputs by name; the results are a dictionary if all are arrays."},
     {"onnx_numpy", FastCall(OnnxNumpy), METH_FASTCALL,
-     "onnx_numpy(handle, inputs, wanted): onnx_run for inputs by name; a list of NumPy's arrays, the results of these numbers or all "
-     "(None), "
-     "or a tuple of all results where one is large or something else."},
+     "onnx_numpy(handle, inputs, wanted): onnx_run for inputs by name; a list of NumPy's arrays, the results of these numbers (None: all); "
+     "a tuple of all results where one is large or something else."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
