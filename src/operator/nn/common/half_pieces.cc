@@ -7,22 +7,22 @@
 namespace mxnet {
 namespace nn {
 
-void ReadFloats(const TBlob& from, int64_t at, float* to, int64_t n) {
-  if (from.dtype == kFloat16)
-    HalfToFloat(from.data<float16>() + at, to, n);
-  else if (from.dtype == kBfloat16)
-    BfloatToFloat(from.data<bfloat16>() + at, to, n);
+void ReadFloats(int dtype, const void* from, float* to, int64_t n) {
+  if (dtype == kFloat16)
+    HalfToFloat(static_cast<const float16*>(from), to, n);
+  else if (dtype == kBfloat16)
+    BfloatToFloat(static_cast<const bfloat16*>(from), to, n);
   else
-    std::memcpy(to, from.data<float>() + at, static_cast<size_t>(n) * sizeof(float));
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
 }
 
-void WriteFloats(const float* from, const TBlob& to, int64_t at, int64_t n) {
-  if (to.dtype == kFloat16)
-    FloatToHalf(from, to.data<float16>() + at, n);
-  else if (to.dtype == kBfloat16)
-    FloatToBfloat(from, to.data<bfloat16>() + at, n);
+void WriteFloats(const float* from, int dtype, void* to, int64_t n) {
+  if (dtype == kFloat16)
+    FloatToHalf(from, static_cast<float16*>(to), n);
+  else if (dtype == kBfloat16)
+    FloatToBfloat(from, static_cast<bfloat16*>(to), n);
   else
-    std::memcpy(to.data<float>() + at, from, static_cast<size_t>(n) * sizeof(float));
+    std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
 }
 
 }  // namespace nn

@@ -11,10 +11,16 @@
 namespace mxnet {
 namespace nn {
 
-/* Elements [at, at + n) of an array of float16, bfloat16 or float32 as float, and back. On the
- * calling thread. */
-void ReadFloats(const TBlob& from, int64_t at, float* to, int64_t n);
-void WriteFloats(const float* from, const TBlob& to, int64_t at, int64_t n);
+/* n elements of float16, bfloat16 or float32 as float, and back. On the calling thread. */
+void ReadFloats(int dtype, const void* from, float* to, int64_t n);
+void WriteFloats(const float* from, int dtype, void* to, int64_t n);
+/* Elements [at, at + n) of an array. */
+inline void ReadFloats(const TBlob& from, int64_t at, float* to, int64_t n) {
+  ReadFloats(from.dtype, from.data<char>() + at * static_cast<int64_t>(DTypeSize(from.dtype)), to, n);
+}
+inline void WriteFloats(const float* from, const TBlob& to, int64_t at, int64_t n) {
+  WriteFloats(from, to.dtype, to.data<char>() + at * static_cast<int64_t>(DTypeSize(to.dtype)), n);
+}
 
 /*
  * f(values, at, n) for pieces [at, at + n) that cover `size` elements, on several threads; `at` is

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/half.h"
+#include "operator/nn/common/half_pieces.h"
 
 namespace mxnet {
 namespace nn {
@@ -27,22 +27,10 @@ void Pieces(int64_t rows, int64_t n, F&& f) {
 struct Floats {
   alignas(64) float room[kPiece];
   const float* Read(NormData from, int64_t n) {
-    if (from.dtype == kFloat16)
-      HalfToFloat(reinterpret_cast<const float16*>(from.at), room, n);
-    else if (from.dtype == kBfloat16)
-      BfloatToFloat(reinterpret_cast<const bfloat16*>(from.at), room, n);
-    else
-      std::copy_n(reinterpret_cast<const float*>(from.at), n, room);
+    ReadFloats(from.dtype, from.at, room, n);
     return room;
   }
-  void Write(NormData to, int64_t n) const {
-    if (to.dtype == kFloat16)
-      FloatToHalf(room, reinterpret_cast<float16*>(to.at), n);
-    else if (to.dtype == kBfloat16)
-      FloatToBfloat(room, reinterpret_cast<bfloat16*>(to.at), n);
-    else
-      std::copy_n(room, n, reinterpret_cast<float*>(to.at));
-  }
+  void Write(NormData to, int64_t n) const { WriteFloats(room, to.dtype, to.at, n); }
 };
 
 /* Of numbers per column, those from `column` on. */
@@ -56,9 +44,9 @@ NormMaskColumns From(const NormMaskColumns* mask, int64_t column) {
 
 double NormData::operator[](int64_t i) const {
   if (dtype == kFloat64) return reinterpret_cast<const double*>(at)[i];
-  if (dtype == kFloat32) return static_cast<double>(reinterpret_cast<const float*>(at)[i]);
-  if (dtype == kFloat16) return static_cast<double>(static_cast<float>(reinterpret_cast<const float16*>(at)[i]));
-  return static_cast<double>(static_cast<float>(reinterpret_cast<const bfloat16*>(at)[i]));
+  float number;
+  ReadFloats(dtype, (*this + i).at, &number, 1);
+  return static_cast<double>(number);
 }
 
 void Moments(NormData x, int64_t n, double shift, double* sum, double* squares) {
