@@ -1,8 +1,8 @@
 /*
  * Batches of matrix products: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k,
- * op(b) k x n. On the CPU float32 and float64 go to Gemm; half types are widened to float32 in
- * `workspace` and the result is rounded once. Many small products are spread over threads, large
- * ones use threads inside.
+ * op(b) k x n. On the CPU float32 and float64 go to Gemm, half types to MultiplyHalf; where that
+ * does not take them they are widened to float32 in `workspace`, and the result is rounded once.
+ * Many small products are spread over threads, large ones use threads inside.
  */
 #ifndef MXNET_OPERATOR_LINALG_MATMUL_H_
 #define MXNET_OPERATOR_LINALG_MATMUL_H_

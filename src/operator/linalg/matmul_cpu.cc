@@ -10,6 +10,7 @@
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/move_cpu.h"
 #include "operator/shared/gemm.h"
+#include "operator/shared/half_product.h"
 
 namespace mxnet {
 MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
@@ -130,6 +131,11 @@ void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, con
   if (s.k == 0) return ZeroBytes(c, s.batch * s.m * s.n * static_cast<int64_t>(DTypeSize(dtype)));
   if (dtype == kFloat32) return Batch(ta, tb, s, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
   if (dtype == kFloat64) return Batch(ta, tb, s, static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(c));
+  if (dtype != kFloat16 && dtype != kBfloat16) ThrowDType(dtype, "matmul", "float32, float64, float16, bfloat16");
+  HalfProduct half;
+  half.dtype = dtype, half.trans_a = ta, half.trans_b = tb, half.batch = s.batch, half.m = s.m, half.n = s.n, half.k = s.k;
+  half.a = a, half.b = b, half.c = c;
+  if (MultiplyHalf(half, workspace)) return;
   const int64_t na = s.batch * s.m * s.k, nb = s.batch * s.k * s.n, nc = s.batch * s.m * s.n;
   float* wide = static_cast<float*>(workspace(static_cast<size_t>(na + nb + nc) * sizeof(float)));
   auto widen = [&](const void* from, float* to, int64_t n) {
@@ -140,7 +146,6 @@ void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, con
         BfloatToFloat(static_cast<const bfloat16*>(from) + begin, to + begin, end - begin);
     });
   };
-  if (dtype != kFloat16 && dtype != kBfloat16) ThrowDType(dtype, "matmul", "float32, float64, float16, bfloat16");
   widen(a, wide, na);
   widen(b, wide + na, nb);
   float* result = wide + na + nb;

@@ -25,6 +25,7 @@
 #include "mxnet/error.h"
 #include "operator/shared/blas_threads.h"
 #include "operator/shared/gemm.h"
+#include "operator/shared/half_product.h"
 #include "operator/shared/panel_gemm.h"
 
 // Absent from other BLAS libraries.
@@ -35,7 +36,8 @@ extern "C" char* openblas_get_corename() __attribute__((weak));
 namespace mxnet {
 namespace detail {
 SgemmFn g_onednn_sgemm = nullptr;
-}
+HalfProductFn g_onednn_half_product = nullptr;
+}  // namespace detail
 
 namespace {
 /* "OpenBLAS Zen": the processor whose kernels it took. */

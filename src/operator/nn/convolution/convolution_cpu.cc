@@ -6,6 +6,7 @@
 
 #include "base/ran.h"
 #include "mxnet/op.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/apart_windows.h"
 #include "operator/nn/convolution/convolution.h"
@@ -260,28 +261,76 @@ bool Dispatch(KernelArgs& args, const ConvCall& call, bool reference) {
   return true;
 }
 
+void Zero(const TBlob& b) {
+  if (b.dptr) std::memset(b.dptr, 0, b.Bytes());
+}
+
 // Gradient of a bias, or its addition, for tensors (batch, channels, inner) in either order.
+struct Channels {
+  bool last;
+  int64_t batch, channels, inner;
+  /* f(channel, i, n): elements [at + i, at + i + n) are of that channel, or, with channels last, of
+   * it and the next ones. */
+  template <typename F>
+  void Runs(int64_t at, int64_t n, F&& f) const {
+    for (int64_t i = 0; i < n;) {
+      const int64_t size = last ? channels : inner, first = (at + i) % size, run = std::min(n - i, size - first);
+      f(last ? first : (at + i) / inner % channels, i, run);
+      i += run;
+    }
+  }
+};
+
 template <typename T>
-void SumOverChannels(const T* y, bool last, int64_t batch, int64_t channels, int64_t inner, T* sums) {
-  std::fill(sums, sums + channels, T(0));
-  if (last) {
-    for (int64_t i = 0; i < batch * inner; ++i)
-      for (int64_t c = 0; c < channels; ++c) sums[c] += y[i * channels + c];
-    return;
-  }
-  for (int64_t i = 0; i < batch * channels; ++i) {
+void SumRun(const Channels& s, const T* y, int64_t at, int64_t n, T* sums) {
+  s.Runs(at, n, [&](int64_t c, int64_t i, int64_t run) {
+    if (s.last) {
+      for (int64_t j = 0; j < run; ++j) sums[c + j] += y[i + j];
+      return;
+    }
     T sum = 0;
-    for (int64_t j = 0; j < inner; ++j) sum += y[i * inner + j];
-    sums[i % channels] += sum;
-  }
+    for (int64_t j = 0; j < run; ++j) sum += y[i + j];
+    sums[c] += sum;
+  });
 }
 
 template <typename T>
-void AddToChannels(const T* bias, bool last, int64_t batch, int64_t channels, int64_t inner, T* y) {
-  const int64_t rows = last ? batch * inner : batch * channels, width = last ? channels : inner;
-  ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t j = 0; j < width; ++j) y[i * width + j] += last ? bias[j] : bias[i % channels];
+void AddRun(const Channels& s, const T* bias, const T* y, int64_t at, int64_t n, T* to) {
+  s.Runs(at, n, [&](int64_t c, int64_t i, int64_t run) {
+    for (int64_t j = 0; j < run; ++j) to[i + j] = y[i + j] + bias[s.last ? c + j : c];
+  });
+}
+
+void SumOverChannels(KernelArgs& args, const Channels& s, const TBlob& y, const TBlob& sums) {
+  const int64_t size = y.Size();
+  if (!IsHalf(y.dtype)) {
+    Zero(sums);
+    if (y.dtype == kFloat64) return SumRun(s, y.data<double>(), 0, size, sums.data<double>());
+    return SumRun(s, y.data<float>(), 0, size, sums.data<float>());
+  }
+  constexpr int64_t kPiece = 2048;
+  float piece[kPiece], *wide = Workspace<float>(args, s.channels);
+  std::fill_n(wide, s.channels, 0.f);
+  for (int64_t at = 0; at < size; at += kPiece) {
+    const int64_t n = std::min(kPiece, size - at);
+    ReadFloats(y, at, piece, n);
+    SumRun(s, piece, at, n, wide);
+  }
+  WriteFloats(wide, sums, 0, s.channels);
+}
+
+void AddToChannels(KernelArgs& args, const Channels& s, const TBlob& bias, const TBlob& y) {
+  if (IsHalf(y.dtype)) {
+    float* wide = Workspace<float>(args, s.channels);
+    ReadFloats(bias, 0, wide, s.channels);
+    return ForPieces<1, 1>({y}, {y}, y.Size(),
+                           [&](float* const* values, int64_t at, int64_t n) { AddRun(s, wide, values[0], at, n, values[1]); });
+  }
+  ParallelFor(y.Size(), 16384, [&](int64_t begin, int64_t end) {
+    if (y.dtype == kFloat64)
+      AddRun(s, bias.data<double>(), y.data<double>() + begin, begin, end - begin, y.data<double>() + begin);
+    else
+      AddRun(s, bias.data<float>(), y.data<float>() + begin, begin, end - begin, y.data<float>() + begin);
   });
 }
 
@@ -295,10 +344,6 @@ void ConvolutionForward(KernelArgs& args) {
     o.call.weight_input = 1;
     return Dispatch(a, o.call, reference);
   });
-}
-
-void Zero(const TBlob& b) {
-  if (b.dptr) std::memset(b.dptr, 0, b.Bytes());
 }
 
 // `args` as if only the outputs of `mask` were wanted: widening writes back every wanted output, so
@@ -346,45 +391,48 @@ void ConvolutionBackward(KernelArgs& args) {
     });
 }
 
+Channels ChannelsOf(const ConvCall& call) { return {call.src.channels_last, call.dims.batch, call.dims.channels, call.dims.InSize()}; }
+
+// The data gradient of a convolution whose src is our result.
 void DeconvolutionForward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   if (args.in[0].Size() == 0) {
     Zero(args.out[0]);
     return;
   }
-  RunReal(args, [](KernelArgs& a, auto tag) {
-    using T = decltype(tag);
+  const auto call = [](KernelArgs& a) {
     Operands<DeconvolutionParam> o(a.param<DeconvolutionParam>(), a.in[0], a.out[0]);
     o.call.pass = ConvPass::kBackwardData;
     o.call.src = o.Of(a.out[0]), o.call.weight = o.Of(a.in[1]), o.call.dst = o.Of(a.in[0]);
     o.call.weight_input = 1;
-    RunConvolution(a, o.call);
-    if (a.in.size() > 2)
-      AddToChannels(a.in[2].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(),
-                    a.out[0].data<T>());
-  });
+    return o.call;
+  };
+  HalfFirst(args, [&](KernelArgs& a, bool reference) { return Dispatch(a, call(a), reference); });
+  if (args.in.size() > 2) AddToChannels(args, ChannelsOf(call(args)), args.in[2], args.out[0]);
 }
 
 void DeconvolutionBackward(KernelArgs& args) {
   if (ZeroWithoutElements(args)) return;
-  RunReal(args, [](KernelArgs& a, auto tag) {
-    using T = decltype(tag);
+  const auto operands = [](KernelArgs& a) {
     Operands<DeconvolutionParam> o(a.param<DeconvolutionParam>(), a.in[1], a.in[0]);
     o.call.src = o.Of(a.in[0]);  // the convolution whose data gradient this layer is reads our gradient
-    if (Wanted(a, 0)) {
+    return o;
+  };
+  if (Wanted(args, 0))
+    HalfFirst(Only(args, 0b1).args(), [&](KernelArgs& a, bool reference) {
+      auto o = operands(a);
       o.call.pass = ConvPass::kForward;
       o.call.weight = o.Of(a.in[2]), o.call.dst = o.Of(a.out[0]);
-      RunConvolution(a, o.call);
-    }
-    if (Wanted(a, 1)) {
+      return Dispatch(a, o.call, reference);
+    });
+  if (Wanted(args, 1))
+    HalfFirst(Only(args, 0b10).args(), [&](KernelArgs& a, bool reference) {
+      auto o = operands(a);
       o.call.pass = ConvPass::kBackwardWeights;
       o.call.weight = o.Of(a.out[1]), o.call.dst = o.Of(a.in[1]);
-      RunConvolution(a, o.call);
-    }
-    if (a.out.size() > 2 && Wanted(a, 2))
-      SumOverChannels(a.in[0].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(),
-                      a.out[2].data<T>());
-  });
+      return Dispatch(a, o.call, reference);
+    });
+  if (args.out.size() > 2 && Wanted(args, 2)) SumOverChannels(args, ChannelsOf(operands(args).call), args.in[0], args.out[2]);
 }
 
 MXNET_REGISTER_OP_KERNEL(Convolution, kCPU, ConvolutionForward);

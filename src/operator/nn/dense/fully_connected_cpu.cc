@@ -3,11 +3,14 @@
 
 #include "mxnet/op.h"
 #include "operator/linalg/matmul.h"
+#include "operator/nn/common/half_pieces.h"
+#include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nn/onednn/hooks.h"
 #include "operator/shared/gemm.h"
+#include "operator/shared/half_product.h"
 
 namespace mxnet {
 namespace nn {
@@ -17,6 +20,15 @@ Hooks g_hooks;
 namespace {
 
 constexpr int64_t kThinFrom = 64;  // rows; for fewer the libraries are as fast
+
+/* With weights that are used once, which are not worth packing. */
+bool ForwardHalf(KernelArgs& args, const DenseCall& call) {
+  if (!IsHalf(call.dtype) || call.k == 0 || KeepsWeights(args, call.weight_input)) return false;
+  HalfProduct p;
+  p.dtype = call.dtype, p.trans_b = true, p.m = call.m, p.n = call.n, p.k = call.k;
+  p.a = call.data, p.b = call.weight, p.bias = call.bias, p.c = call.out;
+  return MultiplyHalf(p, args.workspace);
+}
 
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
@@ -32,6 +44,7 @@ void Forward(KernelArgs& args) {
   if (m >= kThinFrom && args.req[0] != OpReq::kAdd && ThinProduct(data.dtype, true, size, call.data, call.weight, call.bias, call.out))
     return;
   if (NativeDense(args, call, nullptr)) return;
+  if (ForwardHalf(args, call)) return;
   auto dense = ActiveHooks().dense;
   if (dense && dense(args, call)) return;
   RunReal(args, [&](KernelArgs& a, auto tag) {
@@ -47,7 +60,47 @@ void Forward(KernelArgs& args) {
   });
 }
 
-void Backward(KernelArgs& args) {
+/* The sums over the rows of m x n numbers of a half type. */
+void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to) {
+  constexpr int64_t kPart = 512;  // columns, whose sums stay in the first-level cache
+  ParallelFor((n + kPart - 1) / kPart, std::max<int64_t>(1, 65536 / (m * kPart)), [&](int64_t begin, int64_t end) {
+    alignas(64) float sums[kPart], row[kPart];
+    for (int64_t first = begin * kPart; first < std::min(end * kPart, n); first += kPart) {
+      const int64_t columns = std::min(kPart, n - first);
+      if (add)
+        ReadFloats(to, first, sums, columns);
+      else
+        std::fill_n(sums, columns, 0.f);
+      for (int64_t i = 0; i < m; ++i) {
+        ReadFloats(from, i * n + first, row, columns);
+        for (int64_t j = 0; j < columns; ++j) sums[j] += row[j];
+      }
+      WriteFloats(sums, to, first, columns);
+    }
+  });
+}
+
+/* Those gradients of half types that the processor's products of such numbers give; their `req` is
+ * kNull then. */
+void BackwardHalf(KernelArgs& args, std::vector<OpReq>* req) {
+  const TBlob &og = args.in[0], &x = args.in[1], &w = args.in[2];
+  const int64_t n = w.shape[0], k = w.shape[1], m = og.Size() / n;
+  if (m == 0 || k == 0) return;
+  const auto product = [&](int i, bool ta, int64_t rows, int64_t inner, const TBlob& a, const TBlob& b) {
+    if (!Wanted(args, i) || a.dtype != b.dtype || a.dtype != args.out[i].dtype) return;
+    HalfProduct p;
+    p.dtype = a.dtype, p.trans_a = ta, p.m = rows, p.n = k, p.k = inner, p.a = a.dptr, p.b = b.dptr, p.c = args.out[i].dptr;
+    p.accumulate = args.req[i] == OpReq::kAdd;
+    if (MultiplyHalf(p, args.workspace)) (*req)[i] = OpReq::kNull;
+  };
+  product(0, false, m, n, og, w);
+  product(1, true, n, m, og, x);
+  if (!Wanted(args, 2)) return;
+  SumHalfRows(og, m, n, args.req[2] == OpReq::kAdd, args.out[2]);
+  (*req)[2] = OpReq::kNull;
+}
+
+void BackwardReal(KernelArgs& args) {
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *w = a.in[2].data<T>();
@@ -66,6 +119,16 @@ void Backward(KernelArgs& args) {
       });
     }
   });
+}
+
+void Backward(KernelArgs& args) {
+  if (!IsHalf(args.in[0].dtype)) return BackwardReal(args);
+  std::vector<OpReq> req(args.req.begin(), args.req.end());
+  BackwardHalf(args, &req);
+  if (std::all_of(req.begin(), req.end(), [](OpReq r) { return r == OpReq::kNull; })) return;
+  KernelArgs rest = args;
+  rest.req = Span<const OpReq>(req.data(), static_cast<int>(req.size()));
+  BackwardReal(rest);
 }
 
 MXNET_REGISTER_OP_KERNEL(FullyConnected, kCPU, Forward);

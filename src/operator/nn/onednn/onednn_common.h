@@ -28,6 +28,8 @@ dnnl::stream& OnednnStream();  // this thread's
 
 /* False: the type is not computed in on this machine (float64; half types without instructions). */
 bool OnednnType(int dtype, dnnl::memory::data_type* type);
+/* As OnednnType, of products of matrices of half types. */
+bool OnednnProductType(int dtype, dnnl::memory::data_type* type);
 
 /* The instructions of its float32 kernels. */
 RanAt OnednnLevel();

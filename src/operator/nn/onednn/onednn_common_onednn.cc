@@ -25,17 +25,15 @@ namespace {
 // the child would wait for it. Used until the very end.
 dnnl::engine* const g_engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
 
-const bool g_bfloat16 = [] {
-  const auto isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_fp16 || isa == dnnl::cpu_isa::avx512_core_amx ||
-         isa == dnnl::cpu_isa::avx512_core_amx_fp16;
-}();
+bool HasIsa(dnnl::cpu_isa isa) {
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+}
+
+const bool g_bfloat16 = HasIsa(dnnl::cpu_isa::avx512_core_bf16), g_float16 = HasIsa(dnnl::cpu_isa::avx512_core_fp16);
 }  // namespace
 
 RanAt OnednnLevel() {
-  const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto has = [level](dnnl::cpu_isa isa) { return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa); };
-  return has(dnnl::cpu_isa::avx512_core) ? RanAt::kAvx512 : has(dnnl::cpu_isa::avx2) ? RanAt::kAvx2 : RanAt::kBaseline;
+  return HasIsa(dnnl::cpu_isa::avx512_core) ? RanAt::kAvx512 : HasIsa(dnnl::cpu_isa::avx2) ? RanAt::kAvx2 : RanAt::kBaseline;
 }
 
 dnnl::engine& OnednnEngine() { return *g_engine; }
@@ -57,12 +55,14 @@ bool OnednnType(int dtype, dnnl::memory::data_type* type) {
   return false;
 }
 
+bool OnednnProductType(int dtype, dnnl::memory::data_type* type) {
+  if (dtype == kBfloat16) return OnednnType(dtype, type);
+  *type = dnnl::memory::data_type::f16;
+  return dtype == kFloat16 && g_float16;
+}
+
 bool AddsBytesExactly() {
-  static const bool exact = [] {
-    const auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-    const auto has = [level](dnnl::cpu_isa isa) { return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa); };
-    return has(dnnl::cpu_isa::avx2_vnni) || has(dnnl::cpu_isa::avx512_core_vnni);
-  }();
+  static const bool exact = HasIsa(dnnl::cpu_isa::avx2_vnni) || HasIsa(dnnl::cpu_isa::avx512_core_vnni);
   return exact;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/ran.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
@@ -14,6 +15,7 @@
 #include "operator/record/like_inputs.h"
 #include "operator/record/traits.h"
 #include "operator/runtime/parameters_in_files.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -131,42 +133,118 @@ const void* InOrder(KernelArgs& args, const TBlob& b, bool last, bool wanted, in
   return copy;
 }
 
-void Forward(KernelArgs& args) {
-  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
-  auto run = [](KernelArgs& a) {
-    const auto& p = a.param<PoolingParam>();
-    const PoolDims d = DimsOf(p, a.in[0].shape, a.out[0].shape);
-    const bool last = Last(p, a.out[0]);
-    Ran(last ? "pooling of channels" : "pooling of planes");
-    const void* x = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.InSize());
-    const int64_t items = last ? d.batch * d.out[0] * d.out[1] : d.batch * d.channels;
-    const int64_t work = (last ? d.out[2] * d.channels : d.OutSize()) * d.kernel[0] * d.kernel[1] * d.kernel[2];
-    ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(PoolForward)(d, a.in[0].dtype, last, x, a.out[0].dptr, begin, end);
-    });
-  };
-  const int dtype = args.in[0].dtype;
-  MXNET_CHECK_KIND(IsFloating(dtype) || args.param<PoolingParam>().pool_type == kPoolMax, Type)
-      << "[Pooling] pool_type other than max on " << DTypeName(dtype) << "; float types are accepted";
-  if (args.run.ctx.is_gpu()) {
-    const auto& p = args.param<PoolingParam>();
-    const TBlob x = p.channels_last() ? args.in[0] : InOrderOnDevice(args, args.in[0], args.out[0].layout);
-    return PoolOnDevice(args, DimsOf(p, x.shape, args.out[0].shape), Last(p, args.out[0]), x, args.out[0]);
-  }
-  if (dtype == kInt8 || dtype == kUint8) return run(args);
-  if (dtype == kBfloat16 && args.out[0].dtype == dtype && args.param<PoolingParam>().pool_type != kPoolLp &&
-      Last(args.param<PoolingParam>(), args.out[0])) {
-    const auto& p = args.param<PoolingParam>();
-    if (DimsOf(p, args.in[0].shape, args.out[0].shape).channels % 8 == 0) return run(args);
-  }
-  RunReal(args, [&](KernelArgs& a, auto) { run(a); });
+int64_t ForwardItems(const PoolDims& d, bool last) { return last ? d.batch * d.out[0] * d.out[1] : d.batch * d.channels; }
+int64_t BackwardItems(const PoolDims& d, bool last) {  // of PoolGather too
+  return last ? d.batch * ((d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock) : d.batch * d.channels;
 }
 
+// An operand of a kernel in the order of all: `places` numbers of each channel.
+struct Side {
+  int dtype;
+  char* at;
+  int64_t places;
+  bool result;
+};
+
+void CopyBlock(const Side& s, const PoolDims& d, bool last, int64_t image, int64_t first, int64_t width, float* block) {
+  const int64_t size = static_cast<int64_t>(DTypeSize(s.dtype)), rows = last ? s.places : 1, row = last ? width : width * s.places;
+  for (int64_t i = 0; i < rows; ++i) {
+    char* at = s.at + (last ? (image * s.places + i) * d.channels + first : (image * d.channels + first) * s.places) * size;
+    if (s.result)
+      WriteFloats(block + i * row, s.dtype, at, row);
+    else
+      ReadFloats(s.dtype, at, block + i * row, row);
+  }
+}
+
+// f(dims, operands): once for the whole, or, of half types, in float32 for blocks of channels of
+// one image at a time, in copies that the cache holds. From several threads.
 template <typename F>
-void EachPlane(const PoolDims& d, bool last, F&& f) {  // work items of PoolBackward and PoolGather
-  const int64_t items = last ? d.batch * ((d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock) : d.batch * d.channels;
+void InBlocks(const PoolDims& d, bool last, std::initializer_list<Side> sides, F&& f) {
+  constexpr int64_t kCached = 1 << 17, kLeast = 16;  // floats of a block; channels of it where they are last
+  int64_t each = 0;
+  for (const Side& s : sides) each += s.places;
+  const int64_t width = std::min(d.channels, std::max<int64_t>(last ? kLeast : 1, kCached / std::max<int64_t>(1, each) / kLeast * kLeast)),
+                blocks = (d.channels + width - 1) / width;
+  ParallelFor(d.batch * blocks, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width * each)), [&](int64_t begin, int64_t end) {
+    const HostScratch<float> room(width * each);
+    PoolDims part = d;
+    part.batch = 1;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t image = i / blocks, first = i % blocks * width;
+      part.channels = std::min(width, d.channels - first);
+      void* at[4];
+      float* next = room.get();
+      int k = 0;
+      for (const Side& s : sides) {
+        at[k++] = next;
+        if (!s.result) CopyBlock(s, d, last, image, first, part.channels, next);
+        next += part.channels * s.places;
+      }
+      f(part, at);
+      k = 0;
+      for (const Side& s : sides) {
+        if (s.result) CopyBlock(s, d, last, image, first, part.channels, static_cast<float*>(at[k]));
+        ++k;
+      }
+    }
+  });
+}
+
+// By the kernel of `dtype`, all at once.
+void ForwardWhole(KernelArgs& args, const PoolDims& d, bool last, const void* x) {
+  const int64_t work = (last ? d.out[2] * d.channels : d.OutSize()) * d.kernel[0] * d.kernel[1] * d.kernel[2];
+  ParallelFor(ForwardItems(d, last), std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+    MXNET_CPU_CALL(PoolForward)(d, args.in[0].dtype, last, x, args.out[0].dptr, begin, end);
+  });
+}
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  const auto& p = args.param<PoolingParam>();
+  const int dtype = args.in[0].dtype;
+  MXNET_CHECK_KIND(IsFloating(dtype) || p.pool_type == kPoolMax, Type)
+      << "[Pooling] pool_type other than max on " << DTypeName(dtype) << "; float types are accepted";
+  const bool last = Last(p, args.out[0]);
+  if (args.run.ctx.is_gpu()) {
+    const TBlob x = p.channels_last() ? args.in[0] : InOrderOnDevice(args, args.in[0], args.out[0].layout);
+    return PoolOnDevice(args, DimsOf(p, x.shape, args.out[0].shape), last, x, args.out[0]);
+  }
+  const PoolDims d = DimsOf(p, args.in[0].shape, args.out[0].shape);
+  Ran(last ? "pooling of channels" : "pooling of planes");
+  void* x = const_cast<void*>(InOrder(args, args.in[0], Last(p, args.in[0]), last, d.batch, d.channels, d.InSize()));
+  const int to = args.out[0].dtype;
+  const bool of_bfloat = dtype == kBfloat16 && to == dtype && p.pool_type != kPoolLp && last && d.channels % 8 == 0;
+  if ((!IsHalf(dtype) && !IsHalf(to)) || of_bfloat) return ForwardWhole(args, d, last, x);
+  InBlocks(d, last, {{dtype, static_cast<char*>(x), d.InSize(), false}, {to, args.out[0].data<char>(), d.OutSize(), true}},
+           [last](const PoolDims& part, void* const* at) {
+             MXNET_CPU_CALL(PoolForward)(part, kFloat32, last, at[0], at[1], 0, ForwardItems(part, last));
+           });
+}
+
+using BackwardFn = void (*)(const PoolDims& d, int dtype, bool last, const void* from, const void* x, const void* y, void* to,
+                            int64_t begin, int64_t end);
+
+// PoolBackward, from numbers of the result to numbers of the data, or PoolGather, the other way.
+void BackwardOnCpu(KernelArgs& args, bool gathers, BackwardFn f) {
+  const auto& p = args.param<PoolingParam>();
+  const PoolDims d = DimsOf(p, args.in[1].shape, args.in[2].shape);
+  const bool last = Last(p, args.out[0]);
+  Ran(last ? "pooling of channels" : "pooling of planes");
+  const auto in_order = [&](int i, int64_t places) {
+    return Side{args.in[i].dtype,
+                static_cast<char*>(const_cast<void*>(InOrder(args, args.in[i], Last(p, args.in[i]), last, d.batch, d.channels, places))),
+                places, false};
+  };
+  const Side from = in_order(0, gathers ? d.InSize() : d.OutSize()), x = in_order(1, d.InSize()), y = in_order(2, d.OutSize()),
+             to{args.out[0].dtype, args.out[0].data<char>(), gathers ? d.OutSize() : d.InSize(), true};
+  if (IsHalf(from.dtype) || IsHalf(x.dtype) || IsHalf(y.dtype) || IsHalf(to.dtype))
+    return InBlocks(d, last, {from, x, y, to}, [&](const PoolDims& part, void* const* at) {
+      f(part, kFloat32, last, at[0], at[1], at[2], at[3], 0, BackwardItems(part, last));
+    });
   const int64_t work = d.OutSize() * d.kernel[0] * d.kernel[1] * d.kernel[2] * (last ? std::min(d.channels, kPoolChannelBlock) : 1);
-  ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), f);
+  ParallelFor(BackwardItems(d, last), std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)),
+              [&](int64_t begin, int64_t end) { f(d, to.dtype, last, from.at, x.at, y.at, to.at, begin, end); });
 }
 
 void Backward(KernelArgs& args) {  // ograd, data, output -> data_grad
@@ -177,18 +255,7 @@ void Backward(KernelArgs& args) {  // ograd, data, output -> data_grad
     const TBlob og = in_order(args.in[0]), x = in_order(args.in[1]), y = in_order(args.in[2]);
     return PoolBackwardOnDevice(args, DimsOf(p, x.shape, og.shape), Last(p, args.out[0]), og, x, y, args.out[0]);
   }
-  RunReal(args, [](KernelArgs& a, auto) {
-    const auto& p = a.param<PoolingParam>();
-    const PoolDims d = DimsOf(p, a.in[1].shape, a.in[0].shape);
-    const bool last = Last(p, a.out[0]);
-    Ran(last ? "pooling of channels" : "pooling of planes");
-    const void* og = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.OutSize());
-    const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
-    const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());
-    EachPlane(d, last, [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(PoolBackward)(d, a.in[0].dtype, last, og, x, y, a.out[0].dptr, begin, end);
-    });
-  });
+  BackwardOnCpu(args, false, MXNET_CPU_CALL(PoolBackward));
 }
 
 void Gather(KernelArgs& args) {  // ggrad, data, output -> ograd_grad
@@ -199,17 +266,7 @@ void Gather(KernelArgs& args) {  // ggrad, data, output -> ograd_grad
     const TBlob u = in_order(args.in[0]), x = in_order(args.in[1]), y = in_order(args.in[2]);
     return PoolGatherOnDevice(args, DimsOf(p, x.shape, y.shape), Last(p, args.out[0]), u, x, y, args.out[0]);
   }
-  RunReal(args, [](KernelArgs& a, auto) {
-    const auto& p = a.param<PoolingParam>();
-    const PoolDims d = DimsOf(p, a.in[1].shape, a.out[0].shape);
-    const bool last = Last(p, a.out[0]);
-    const void* u = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.InSize());
-    const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
-    const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());
-    EachPlane(d, last, [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(PoolGather)(d, a.in[0].dtype, last, u, x, y, a.out[0].dptr, begin, end);
-    });
-  });
+  BackwardOnCpu(args, true, MXNET_CPU_CALL(PoolGather));
 }
 
 /*
