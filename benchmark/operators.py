@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Time of single eager operators on the CPU against PyTorch's and the 1.9.1 wheel's, in turn.
 
-    ./dev bench operators [--torch PYTHON] [--oracle PYTHON] [--rows 128] [--only NAME,...] [--parts
-    PART,...] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
+    ./dev bench operators [--torch PYTHON] [--oracle PYTHON] [--rows 128] [--dtype bfloat16] [--only
+    NAME,...] [--parts PART,...] [--rounds N] [--below RATIO] [--clock cpu] [--json FILE]
 
 With --torch: `calls`, the price of a call, on arrays of 20 numbers; `forward`, arrays of ROWS x
 3072 and images; `gradient`, forward and backward pass; `vision`, boxes, regions and images, beside
@@ -13,7 +13,7 @@ and on larger ones (`memory`); `small-gradient` and so on: forward and backward 
 
 Printed: median microseconds and how many times faster this library is (above 1: faster); --below
 leaves out what is at least that much faster. All use all processors (OMP_NUM_THREADS for others),
-or with --clock cpu one each.
+or with --clock cpu one each. With --dtype, cases that either does not take are left out.
 """
 import argparse
 import os
@@ -32,23 +32,24 @@ CONTESTANTS = {"ours": 1, "torch": 2, "scipy": 3}   # their columns in the cases
 RECORDS = [size + end for end in ("", "-gradient") for size in operators_records.SIZES]
 
 
-def own_space(part, rows):
-    """Namespace of this library's expressions, function that waits for results."""
+def own_space(part, rows, usual):
+    """Namespace of this library's expressions, with arrays of the usual dtype, and the function
+    that waits for results."""
     import mxnet as mx
 
     def make(values, dtype, wanted=False):
-        a = mx.nd.array(values, dtype=dtype or "float32")
+        a = mx.nd.array(values, dtype=dtype or usual)
         if wanted and part.endswith("gradient"):
             a.attach_grad()
         return a
     return {**operators_arrays.of(part, make, rows), "nd": mx.nd, "mx": mx}, mx.nd.waitall
 
 
-def torch_space(part, rows):
+def torch_space(part, rows, usual):
     import torch
 
     def make(values, dtype, wanted=False):
-        a = torch.tensor(values).to(getattr(torch, dtype or "float32"))
+        a = torch.tensor(values).to(getattr(torch, dtype or usual))
         return a.requires_grad_() if wanted and part.endswith("gradient") else a
     torch.set_grad_enabled(part.endswith("gradient"))
     space = {**operators_arrays.of(part, make, rows), "torch": torch, "F": torch.nn.functional}
@@ -83,10 +84,10 @@ class Stacked:
         return call
 
 
-def scipy_space(part, rows):
+def scipy_space(part, rows, usual):
     import numpy as np
     import scipy.linalg
-    make = lambda values, dtype, wanted=False: np.asarray(values, dtype or "float32")   # noqa: E731
+    make = lambda values, dtype, wanted=False: np.asarray(values, dtype or usual)   # noqa: E731
     return {**operators_arrays.of(part, make, rows), "np": np, "linalg": Stacked(scipy.linalg, np.stack)}, lambda: None
 
 
@@ -112,24 +113,36 @@ def with_backward(kind, call, space):
     return step
 
 
-def contestant(kind, part, rows):
+def contestant(kind, part, rows, dtype):
     """Serves a part's cases."""
-    space, wait = {"ours": own_space, "torch": torch_space, "scipy": scipy_space}[kind](part, rows)
+    space, wait = {"ours": own_space, "torch": torch_space, "scipy": scipy_space}[kind](part, rows, dtype)
     if part == "calls":
         few = [1, 0, 2, 1]
         space["few"] = space["torch"].tensor(few) if kind == "torch" else space["nd"].array(few, dtype="int64")
 
     def workload(expression):
         call = eval("lambda: " + expression, space)   # noqa: S307  (the cases' own text)
-        step = with_backward(kind, call, space) if part.endswith("gradient") else call
+        step = None
 
         def run(calls):
+            nonlocal step
+            step = step or (with_backward(kind, call, space) if part.endswith("gradient") else call)
             for _ in range(calls):
                 step()
             wait()
         return run
+
+    def takes(run):
+        try:
+            run(1)
+        except Exception:   # not of this dtype
+            return False
+        return True
     column = CONTESTANTS[kind]
-    serve(answers(), {case[0]: workload(case[column]) for case in PARTS[part]})
+    workloads = {case[0]: workload(case[column]) for case in PARTS[part]}
+    if dtype != "float32":
+        workloads = {name: run for name, run in workloads.items() if takes(run)}
+    serve(answers(), workloads, info=list(workloads))
 
 
 def record_contestant(folder, part):
@@ -150,6 +163,7 @@ def main():
     parser.add_argument("--torch", help="interpreter with torch")
     parser.add_argument("--oracle", help="interpreter with the 1.9.1 wheel")
     parser.add_argument("--rows", type=int, default=128)
+    parser.add_argument("--dtype", default="float32", help="of the arrays, beside PyTorch: bfloat16, float16, float64")
     parser.add_argument("--only", help="names of cases")
     parser.add_argument("--parts", help="default: all that the interpreters allow; of the wheel, those without gradient")
     parser.add_argument("--rounds", type=int, default=9)
@@ -161,7 +175,7 @@ def main():
     if args.contestant:
         if args.contestant[1] in RECORDS:
             return record_contestant(*args.contestant)
-        return contestant(*args.contestant, args.rows)
+        return contestant(*args.contestant, args.rows, args.dtype)
     if not args.torch and not args.oracle:
         parser.error("--torch PYTHON or --oracle PYTHON says whom to compare with")
     allowed = list(PARTS) * bool(args.torch) + RECORDS * bool(args.oracle)
@@ -180,7 +194,7 @@ def main():
                 if part == "linalg":
                     runs["scipy"] = args.torch, plain
                 names = [c[0] for c in PARTS[part] if not only or c[0] in only]
-                arguments = lambda n: [n, part, "--rows", str(args.rows)]   # noqa: E731, B023
+                arguments = lambda n: [n, part, "--rows", str(args.rows), "--dtype", args.dtype]   # noqa: E731, B023
             else:
                 runs = {"ours": (sys.executable, ours), "wheel": (args.oracle, plain)}
                 names = operators_records.write(folder, part.split("-")[0], only)
@@ -190,7 +204,7 @@ def main():
                 times = race(runs, __file__, arguments, names, args.rounds, args.clock, recover)
                 figures[part] = printed(part, times, list(runs)[1:], args.below)
     if args.json:
-        report.save(args.json, {"mode": "operators", "rows": args.rows, "parts": figures})
+        report.save(args.json, {"mode": "operators", "rows": args.rows, "dtype": args.dtype, "parts": figures})
 
 
 if __name__ == "__main__":

@@ -82,3 +82,23 @@ def test_sums_behind_halves(dtype, shape, axis):
             positive = (half[0].astype("float32") > 0) == (full[0] > 0)
             a, b = a.astype("float32") * positive, b * positive
         close(a, b, dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("shape,axis", [((5, 7, 130), -1), ((3, 5000), 1), ((4, 33, 6), 1), ((9, 20), -1), ((2, 3, 4, 40), 3)])
+def test_layers_of_halves(dtype, shape, axis):
+    """Rows are converted one by one; where the axis is not the last, gathered as well."""
+    def of(kind):
+        rng = np.random.default_rng(6)
+        draw = lambda s: mx.nd.array(rng.standard_normal(s).astype("float32") * 2 + 1).astype("bfloat16")
+        x, head = draw(shape).astype(kind), draw(shape).astype(kind)
+        gamma, beta = (draw(shape[axis]).astype(kind) for _ in range(2))
+        for a in (x, gamma, beta):
+            a.attach_grad()
+        with autograd.record():
+            y, mean, deviation = mx.nd.LayerNorm(x, gamma, beta, axis=axis, eps=1e-3, output_mean_var=True)
+        y.backward(head)
+        return [y, mean, deviation, x.grad, gamma.grad, beta.grad]
+
+    for half, full in zip(of(dtype), of("float32")):
+        close(half, full, dtype)

@@ -39,25 +39,26 @@ class Widened {
 
 [[noreturn]] void ThrowReal(const Attrs* attrs, int dtype);
 
-/*
- * f(args, T{}) with T = float or double, the dtype of input `which`. Half inputs and outputs arrive
- * as float32. Throws for an input `which` that is not floating.
- */
+/* f(args, T{}) with T = float or double, in which the dtype of input `which` is computed; half
+ * arrays stay as they are. Throws for a dtype that is not floating. */
+template <typename F>
+void RunStored(KernelArgs& args, F&& f, int which = 0) {
+  const int dtype = args.in[which].dtype;
+  if (dtype == kFloat32 || IsHalf(dtype)) return f(args, float{});
+  if (dtype == kFloat64) return f(args, double{});
+  ThrowReal(args.attrs, dtype);
+}
+
+/* RunStored, but half inputs and outputs arrive as float32. */
 template <typename F>
 void RunReal(KernelArgs& args, F&& f, int which = 0) {
   bool half = false;
   for (const TBlob& b : args.in) half |= IsHalf(b.dtype);
   for (const TBlob& b : args.out) half |= IsHalf(b.dtype);
-  const int dtype = args.in[which].dtype;
-  const auto run = [&](KernelArgs& a) {
-    if (dtype == kFloat32 || IsHalf(dtype)) return f(a, float{});
-    if (dtype == kFloat64) return f(a, double{});
-    ThrowReal(args.attrs, dtype);
-  };
-  if (__builtin_expect(!half, 1)) return run(args);
+  if (__builtin_expect(!half, 1)) return RunStored(args, f, which);
   KernelArgs wide = args;
   Widened w(&wide);
-  run(wide);
+  RunStored(wide, f, which);
   w.Narrow();
 }
 

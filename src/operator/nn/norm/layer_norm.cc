@@ -4,11 +4,14 @@
 #include <cstring>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/ran.h"
 #include "base/threads/determinism.h"
 #include "operator/init/fill.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
+#include "operator/nn/norm/norm_data.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/nn/norm/second_gradient.h"
 #include "operator/nodes/make_nodes.h"
@@ -54,15 +57,87 @@ bool Short(const View& v) { return v.inner == 1 && v.n <= kNormShortRow; }
 
 int64_t Grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
+// Rows as a kernel wants them: those in memory, or else a copy of one at a time, gathered from data
+// whose axis is not the last, or of a half type as float.
 template <typename T>
-void Gather(const View& v, const T* x, int64_t row, T* to) {
-  const T* from = x + row / v.inner * v.n * v.inner + row % v.inner;
-  for (int64_t i = 0; i < v.n; ++i) to[i] = from[i * v.inner];
-}
+class Rows {
+ public:
+  Rows(const View& v, const TBlob& b) : v_(v), b_(b), copy_(v.inner > 1 || IsHalf(b.dtype) ? v.n : 0) {}
+  const T* Read(int64_t row) {
+    if (copy_.empty()) return Place(row);
+    if (v_.inner == 1)
+      ReadRow(row);
+    else
+      for (int64_t i = 0; i < v_.n; ++i) copy_[i] = Number(i, row);
+    return copy_.data();
+  }
+  /* Where a result goes, for Write. */
+  T* Room(int64_t row) { return copy_.empty() ? Place(row) : copy_.data(); }
+  void Write(int64_t row) {
+    if (copy_.empty()) return;
+    if (v_.inner == 1) return WriteRow(row);
+    for (int64_t i = 0; i < v_.n; ++i) PutNumber(b_, At(i, row), copy_[i]);
+  }
+  static void PutNumber(const TBlob& b, int64_t at, T number) {
+    if (!IsHalf(b.dtype)) {
+      b.data<T>()[at] = number;
+      return;
+    }
+    const float narrow = static_cast<float>(number);
+    WriteFloats(&narrow, b, at, 1);
+  }
+
+ private:
+  T* Place(int64_t row) const { return b_.data<T>() + row * v_.n; }
+  int64_t At(int64_t i, int64_t row) const { return (row / v_.inner * v_.n + i) * v_.inner + row % v_.inner; }
+  T Number(int64_t i, int64_t row) const {
+    if (!IsHalf(b_.dtype)) return b_.data<T>()[At(i, row)];
+    float number;
+    ReadFloats(b_, At(i, row), &number, 1);
+    return static_cast<T>(number);
+  }
+  void ReadRow(int64_t row) {
+    if constexpr (sizeof(T) == sizeof(float)) ReadFloats(b_, row * v_.n, copy_.data(), v_.n);
+  }
+  void WriteRow(int64_t row) {
+    if constexpr (sizeof(T) == sizeof(float)) WriteFloats(copy_.data(), b_, row * v_.n, v_.n);
+  }
+
+  View v_;
+  TBlob b_;
+  std::vector<T> copy_;
+};
+
 template <typename T>
-void Scatter(const View& v, const T* from, int64_t row, T* y) {
-  T* to = y + row / v.inner * v.n * v.inner + row % v.inner;
-  for (int64_t i = 0; i < v.n; ++i) to[i * v.inner] = from[i];
+void ForwardOf(KernelArgs& a, const View& v, double eps) {
+  constexpr int dtype = DTypeOf<T>::value;
+  const T *gamma = As<T>(a, a.in[1]), *beta = As<T>(a, a.in[2]);
+  const bool wanted = Wanted(a, 0), mean_wanted = Wanted(a, 1), std_wanted = Wanted(a, 2);
+  if (Short(v)) {
+    Ran("norm of short rows");
+    const T* x = a.in[0].data<T>();
+    T *y = wanted ? a.out[0].data<T>() : nullptr, *mean = mean_wanted ? a.out[1].data<T>() : nullptr,
+      *deviation = std_wanted ? a.out[2].data<T>() : nullptr;
+    return ParallelFor(v.rows(), Grain(v.n), [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(NormShortRows)
+      (dtype, x + b * v.n, y ? y + b * v.n : nullptr, e - b, v.n, eps, gamma, beta, mean ? mean + b : nullptr,
+       deviation ? deviation + b : nullptr);
+    });
+  }
+  Ran("norm of rows");
+  ParallelFor(v.rows(), Grain(v.n), [&](int64_t b, int64_t e) {
+    Rows<T> in(v, a.in[0]), out(v, a.out[0]);
+    for (int64_t r = b; r < e; ++r) {
+      const T* row = in.Read(r);
+      double mean, inv_std;
+      RowMoments(dtype, row, v.n, eps, &mean, &inv_std);
+      if (mean_wanted) Rows<T>::PutNumber(a.out[1], r, static_cast<T>(mean));
+      if (std_wanted) Rows<T>::PutNumber(a.out[2], r, static_cast<T>(1.0 / inv_std));
+      if (!wanted) continue;
+      MXNET_CPU_CALL(NormRow)(dtype, row, out.Room(r), v.n, mean, inv_std, gamma, beta);
+      out.Write(r);
+    }
+  });
 }
 
 void Forward(KernelArgs& args) {
@@ -71,96 +146,60 @@ void Forward(KernelArgs& args) {
       if (Wanted(args, i)) FillValue(args.run, args.out[i], std::nan(""));
     return;
   }
-  if (args.run.ctx.is_gpu())
-    return RowNormOnDevice(args,
-                           OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[0].shape), args.param<LayerNormParam>().eps));
-  RunReal(args, [](KernelArgs& a, auto tag) {
-    using T = decltype(tag);
-    const auto& p = a.param<LayerNormParam>();
-    const View v(*a.attrs, p, a.in[0].shape);
-    Ran(Short(v) ? "norm of short rows" : "norm of rows");
-    const int dtype = a.in[0].dtype;
-    const T *x = a.in[0].data<T>(), *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
-    T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
-    T *mean_out = Wanted(a, 1) ? a.out[1].data<T>() : nullptr, *std_out = Wanted(a, 2) ? a.out[2].data<T>() : nullptr;
-    ParallelFor(v.rows(), Grain(v.n), [&](int64_t b, int64_t e) {
-      if (Short(v))
-        return MXNET_CPU_CALL(NormShortRows)(dtype, x + b * v.n, y ? y + b * v.n : nullptr, e - b, v.n, p.eps, gamma, beta,
-                                             mean_out ? mean_out + b : nullptr, std_out ? std_out + b : nullptr);
-      std::vector<T> in(v.inner > 1 ? v.n : 0), out(v.inner > 1 ? v.n : 0);
-      for (int64_t r = b; r < e; ++r) {
-        const T* row = x + r * v.n;
-        if (v.inner > 1) {
-          Gather(v, x, r, in.data());
-          row = in.data();
-        }
-        double mean, inv_std;
-        RowMoments(dtype, row, v.n, p.eps, &mean, &inv_std);
-        if (mean_out) mean_out[r] = static_cast<T>(mean);
-        if (std_out) std_out[r] = static_cast<T>(1.0 / inv_std);
-        if (!y) continue;
-        MXNET_CPU_CALL(NormRow)(dtype, row, v.inner > 1 ? out.data() : y + r * v.n, v.n, mean, inv_std, gamma, beta);
-        if (v.inner > 1) Scatter(v, out.data(), r, y);
+  const auto& p = args.param<LayerNormParam>();
+  const View v(*args.attrs, p, args.in[0].shape);
+  if (args.run.ctx.is_gpu()) return RowNormOnDevice(args, OnDevice(v, p.eps));
+  const auto run = [&](KernelArgs& a, auto tag) { ForwardOf<decltype(tag)>(a, v, p.eps); };
+  return Short(v) ? RunReal(args, run) : RunStored(args, run);
+}
+
+// Sums of parts of the rows, a part after the other: the same for any number of threads.
+template <typename T>
+void BackwardOf(KernelArgs& a, const View& v, double eps) {
+  constexpr int dtype = DTypeOf<T>::value;
+  const T* gamma = As<T>(a, a.in[2]);
+  const bool wanted = Wanted(a, 0), sums = Wanted(a, 1) || Wanted(a, 2), short_rows = Short(v);
+  Ran(short_rows ? "norm of short rows" : "norm of rows");
+  const int64_t parts = FixedParts(v.rows() / Grain(v.n));
+  std::vector<double> partial(sums ? parts * 2 * v.n : 0, 0.0);
+  ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
+    Rows<T> gradients(v, a.in[0]), in(v, a.in[1]), out(v, a.out[0]);
+    for (int64_t part = first; part < last; ++part) {
+      const int64_t begin = v.rows() * part / parts, end = v.rows() * (part + 1) / parts;
+      double* gamma_sum = sums ? &partial[2 * part * v.n] : nullptr;
+      double* beta_sum = sums ? gamma_sum + v.n : nullptr;
+      if (short_rows) {
+        MXNET_CPU_CALL(NormShortRowsGradient)
+        (dtype, a.in[0].data<T>() + begin * v.n, a.in[1].data<T>() + begin * v.n, gamma,
+         wanted ? a.out[0].data<T>() + begin * v.n : nullptr, end - begin, v.n, eps, gamma_sum, beta_sum);
+        continue;
       }
-    });
+      for (int64_t r = begin; r < end; ++r) {
+        const T *row = in.Read(r), *g = gradients.Read(r);
+        double mean, inv_std;
+        RowMoments(dtype, row, v.n, eps, &mean, &inv_std);
+        MXNET_CPU_CALL(NormRowGradient)(dtype, g, row, gamma, wanted ? out.Room(r) : nullptr, v.n, mean, inv_std, gamma_sum, beta_sum);
+        if (wanted) out.Write(r);
+      }
+    }
   });
+  for (int k = 1; k < 3; ++k) {
+    if (!Wanted(a, k)) continue;
+    for (int64_t i = 0; i < v.n; ++i) {
+      double sum = 0;
+      for (int64_t part = 0; part < parts; ++part) sum += partial[(2 * part + k - 1) * v.n + i];
+      Rows<T>::PutNumber(a.out[k], i, static_cast<T>(sum));
+    }
+  }
 }
 
 void Backward(KernelArgs& args) {  // ograd, data, gamma -> data_grad, gamma_grad, beta_grad; the moments are computed again
   if (args.in[2].Size() == 0) return;
-  if (args.run.ctx.is_gpu())
-    return RowNormBackwardOnDevice(
-        args, OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[1].shape), args.param<LayerNormParam>().eps));
-  RunReal(
-      args,
-      [](KernelArgs& a, auto tag) {
-        using T = decltype(tag);
-        const auto& p = a.param<LayerNormParam>();
-        const View v(*a.attrs, p, a.in[1].shape);
-        Ran(Short(v) ? "norm of short rows" : "norm of rows");
-        const int dtype = a.in[1].dtype;
-        const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *gamma = a.in[2].data<T>();
-        T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
-        const bool sums = Wanted(a, 1) || Wanted(a, 2);
-        const int64_t parts = FixedParts(v.rows() / Grain(v.n));
-        std::vector<double> partial(sums ? parts * 2 * v.n : 0, 0.0);
-        ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
-          std::vector<T> in(v.inner > 1 ? v.n : 0), g(v.inner > 1 ? v.n : 0), out(v.inner > 1 ? v.n : 0);
-          for (int64_t part = first; part < last; ++part) {
-            const int64_t begin = v.rows() * part / parts, end = v.rows() * (part + 1) / parts;
-            double* gamma_sum = sums ? &partial[2 * part * v.n] : nullptr;
-            double* beta_sum = sums ? gamma_sum + v.n : nullptr;
-            if (Short(v)) {
-              MXNET_CPU_CALL(NormShortRowsGradient)
-              (dtype, og + begin * v.n, x + begin * v.n, gamma, dx ? dx + begin * v.n : nullptr, end - begin, v.n, p.eps, gamma_sum,
-               beta_sum);
-              continue;
-            }
-            for (int64_t r = begin; r < end; ++r) {
-              const T *row = x + r * v.n, *grow = og + r * v.n;
-              if (v.inner > 1) {
-                Gather(v, x, r, in.data());
-                Gather(v, og, r, g.data());
-                row = in.data(), grow = g.data();
-              }
-              double mean, inv_std;
-              RowMoments(dtype, row, v.n, p.eps, &mean, &inv_std);
-              MXNET_CPU_CALL(NormRowGradient)
-              (dtype, grow, row, gamma, dx ? (v.inner > 1 ? out.data() : dx + r * v.n) : nullptr, v.n, mean, inv_std, gamma_sum, beta_sum);
-              if (dx && v.inner > 1) Scatter(v, out.data(), r, dx);
-            }
-          }
-        });
-        for (int k = 1; k < 3; ++k) {
-          if (!Wanted(a, k)) continue;
-          for (int64_t i = 0; i < v.n; ++i) {
-            double sum = 0;
-            for (int64_t part = 0; part < parts; ++part) sum += partial[(2 * part + k - 1) * v.n + i];
-            a.out[k].data<T>()[i] = static_cast<T>(sum);
-          }
-        }
-      },
-      1);
+  const auto& p = args.param<LayerNormParam>();
+  const View v(*args.attrs, p, args.in[1].shape);
+  if (args.run.ctx.is_gpu()) return RowNormBackwardOnDevice(args, OnDevice(v, p.eps));
+  const auto run = [&](KernelArgs& a, auto tag) { BackwardOf<decltype(tag)>(a, v, p.eps); };
+  return Short(v) ? RunReal(args, run, 1) : RunStored(args, run, 1);
 }
 
 bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {

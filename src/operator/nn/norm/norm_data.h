@@ -28,16 +28,6 @@ struct NormData {
   double operator[](int64_t i) const;
 };
 
-/* f(args, T{}) with T = float or double, in which the dtype of input `which` is computed. Unlike
- * RunReal, half arrays stay as they are. Throws for a dtype that is not floating. */
-template <typename F>
-void RunStored(KernelArgs& args, F&& f, int which = 0) {
-  const int dtype = args.in[which].dtype;
-  if (dtype == kFloat32 || IsHalf(dtype)) return f(args, float{});
-  if (dtype == kFloat64) return f(args, double{});
-  ThrowReal(args.attrs, dtype);
-}
-
 /* Each as the function of norm_kernels.h with Norm in front. */
 void Moments(NormData x, int64_t n, double shift, double* sum, double* squares);
 void MomentsColumns(NormData x, int64_t rows, int64_t n, const double* shift, double* sum, double* squares);
