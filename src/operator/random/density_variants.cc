@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/spread.h"
+#include "operator/pointwise/functions/vector_libm.h"
 #include "operator/random/density.h"
 
 namespace mxnet {

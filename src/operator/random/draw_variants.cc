@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "operator/pointwise/functions/vector_libm.h"
 #include "operator/random/draw_kernels.h"
 #include "operator/shared/philox_lanes.h"
 

@@ -9,6 +9,7 @@
 #endif
 
 #include "mxnet/base.h"
+#include "operator/pointwise/functions/vector_libm.h"
 #include "operator/shared/activation_kernels.h"
 
 namespace mxnet {

@@ -7,6 +7,7 @@
 
 #include "mxnet/base.h"
 #include "operator/nn/norm/lrn_kernels.h"
+#include "operator/pointwise/functions/vector_libm.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

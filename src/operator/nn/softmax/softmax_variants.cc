@@ -8,6 +8,7 @@
 
 #include "mxnet/base.h"
 #include "operator/nn/softmax/softmax_kernels.h"
+#include "operator/pointwise/functions/vector_libm.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

@@ -10,6 +10,7 @@ namespace mx {
 #define MXNET_FN __device__ __forceinline__
 #define MXNET_SLOW_FN inline __device__
 #define MXNET_LIBM T
+#define MXNET_VECTOR_MATH(name) std::name
 MXNET_FN T exp(T x) { return ::exp(x); }
 MXNET_FN T log(T x) { return ::log(x); }
 MXNET_FN T sigmoid(T x) { return Reciprocal(T(1) + ::exp(-x)); }
@@ -35,6 +36,7 @@ MXNET_FN T gamma(T x) {
   return static_cast<T>(::tgamma(static_cast<double>(x)));
 }
 MXNET_FN T gammaln(T x) { return static_cast<T>(::lgamma(static_cast<double>(x))); }
+#undef MXNET_VECTOR_MATH
 #undef MXNET_LIBM
 #undef MXNET_SLOW_FN
 #undef MXNET_FN

@@ -6,16 +6,16 @@
  * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
  * float functions are free of branches and calls. Many are evaluated in double from series good to
  * 1e-9 or better and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small
- * angles are pure float (below 2 ulp), and so are log1p and logaddexp. Double functions are libm's
- * but for exp and log. The same names exist on GPUs (float_functions.cuh, integer_functions.cuh),
- * and what is the same there is included; the parser of expression.cc knows them too. Bits are
- * moved in unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap
- * there.
+ * angles are pure float (below 2 ulp), and so are log1p and logaddexp. Double functions are libm's,
+ * most of them for vectors (vector_libm.h), but for exp and log. The same names exist on GPUs
+ * (float_functions.cuh, integer_functions.cuh), and what is the same there is included; the parser
+ * of expression.cc knows them too. Bits are moved in unsigned types: lanes whose result is thrown
+ * away (NaN, zero, out of range) may wrap there.
  * Series are Chebyshev fits made for this file (interval and degree are given by the argument
  * reductions).
  */
-// No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including
-// file.
+// No include guard on purpose: see above. Needs <cmath>, <cstdint>, <limits> and vector_libm.h from
+// the including file.
 #define MXNET_FN inline __attribute__((always_inline))  // a call stops vectorization
 
 template <typename To, typename From>
@@ -223,7 +223,7 @@ MXNET_FN float FloatExpm1(float x) {
   const float y = 2.0f * (half * p + (half - 0.5f));
   return x == 0.0f ? x : y;
 }
-MXNET_FN double FloatExpm1(double x) { return std::expm1(x); }
+MXNET_FN double FloatExpm1(double x) { return MXNET_VECTOR_MATH(expm1)(x); }
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return x == 0.0f ? x : static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }

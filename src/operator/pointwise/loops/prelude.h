@@ -3,4 +3,5 @@
 #include <cstdint>
 #include <limits>
 
+#include "operator/pointwise/functions/vector_libm.h"
 #include "operator/pointwise/loops/loops.h"
