@@ -187,6 +187,9 @@ void ZerosSparse(KernelArgs& args) {
   if (args.req[0] != OpReq::kNull) sparse::StoreNothing(args, args.out[0].sparse);
 }
 MXNET_REGISTER_SPARSE(_zeros, TakesZeros).set_kernel(DeviceType::kCPU, ZerosSparse).set_kernel(DeviceType::kGPU, ZerosSparse);
+MXNET_REGISTER_SPARSE(_zeros_without_dtype, TakesZeros)  // gradients of what has none
+    .set_kernel(DeviceType::kCPU, ZerosSparse)
+    .set_kernel(DeviceType::kGPU, ZerosSparse);
 
 }  // namespace
 }  // namespace mxnet

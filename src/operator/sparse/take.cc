@@ -20,9 +20,12 @@ namespace {
 
 IndexMode ModeOf(const KernelArgs& args) { return static_cast<IndexMode>(args.param<TakeParam>().mode); }
 
+/* Of csr rows mode='raise' makes dense ones, which alone may have more axes, as in 1.9.1. */
 bool TakesTake(const Attrs& attrs, const StorageTypes& in, StorageTypes* out) {
-  if (attrs.get<TakeParam>().axis != 0 || in[1] != StorageType::kDense) return false;
-  return GiveStorage(&(*out)[0], in[0] == StorageType::kCSR ? StorageType::kCSR : StorageType::kDense);
+  const auto& p = attrs.get<TakeParam>();
+  if (p.axis != 0 || in[1] != StorageType::kDense) return false;
+  const bool csr = in[0] == StorageType::kCSR && static_cast<IndexMode>(p.mode) != IndexMode::kRaise;
+  return GiveStorage(&(*out)[0], csr ? StorageType::kCSR : StorageType::kDense);
 }
 
 void TakeRowSparse(const SparseParts& from, const int64_t* number, int64_t n, const TBlob& out) {
@@ -59,6 +62,21 @@ void TakeCSR(const SparseParts& from, const int64_t* number, int64_t n, SparsePa
   }
 }
 
+void TakeCSRToDense(const SparseParts& from, const int64_t* number, int64_t n, const TBlob& out) {
+  if (out.Size() == 0) return;
+  const int64_t *indptr = from.index[SparseParts::kIndptr].data<int64_t>(), *column = from.index[SparseParts::kColumns].data<int64_t>();
+  const size_t item = DTypeSize(from.values.dtype), bytes = static_cast<size_t>(from.shape[1]) * item;
+  const char* const values = from.values.data<char>();
+  ParallelFor(n, sparse::Grain(static_cast<int64_t>(bytes), sparse::kRowGrain), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      char* const to = out.data<char>() + static_cast<size_t>(i) * bytes;
+      std::memset(to, 0, bytes);
+      for (int64_t k = indptr[number[i]]; k < indptr[number[i] + 1]; ++k)
+        std::memcpy(to + static_cast<size_t>(column[k]) * item, values + static_cast<size_t>(k) * item, item);
+    }
+  });
+}
+
 void TakeCSROnDevice(KernelArgs& args, const SparseParts& from, const int64_t* number, int64_t n, SparseParts* out) {
   const int64_t *const indptr = from.index[SparseParts::kIndptr].data<int64_t>(), *const column =
                                                                                       from.index[SparseParts::kColumns].data<int64_t>();
@@ -79,12 +97,15 @@ void TakeCSROnDevice(KernelArgs& args, const SparseParts& from, const int64_t* n
 void TakeSparse(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   SparseParts& from = *args.in[0].sparse;
+  const bool to_dense = from.storage == StorageType::kCSR && !args.out[0].sparse;
+  if (to_dense && args.run.ctx.is_gpu()) return ComputeOnHost(args);
   const int64_t n = args.in[1].Size();
   const int64_t* number = ReadIndicesInRange(args, args.in[1], from.shape[0], ModeOf(args));
   const bool gpu = args.run.ctx.is_gpu();
   if (from.storage == StorageType::kRowSparse)
     return gpu ? sparse::GatherRows(args, args.in[0], number, n, args.out[0].data<char>()) : TakeRowSparse(from, number, n, args.out[0]);
   from.NeedAscending("take");  // what this library makes is in order
+  if (to_dense) return TakeCSRToDense(from, number, n, args.out[0]);
   if (gpu) return TakeCSROnDevice(args, from, number, n, args.out[0].sparse);
   TakeCSR(from, number, n, args.out[0].sparse);
 }

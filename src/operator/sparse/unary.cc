@@ -97,6 +97,15 @@ void ClipGradient(KernelArgs& args) {
 
 void Add(KernelArgs& args) { args.out[0].sparse ? sparse::OnValuesOfFirst(args) : sparse::IntoDense(args); }
 
+/* Of data / number: the data is not looked at, and need not be gathered. */
+void DivideGradient(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  TBlob in[2] = {args.in[0], args.in[0]};
+  KernelArgs call = args;
+  call.in = Span<const TBlob>(in, 2);
+  args.out[0].sparse ? sparse::OnValuesOfFirst(call) : (*sparse::DenseKernel(args))(call);
+}
+
 /* Records of the table that have a name for sparse arrays. Where the gradient that comes in is 0,
  * so is what goes out. */
 const bool kRegistered = [] {
@@ -110,6 +119,7 @@ const bool kRegistered = [] {
       if (uses == 'X' || uses == 'Y' || uses == 'C')
         Declare(("_backward_" + std::string(pointwise::GetRow(row).name)).c_str(), TakesGradient, Gradient, GradientOnDevice);
     }
+  Declare("_backward_div_scalar", TakesGradient, DivideGradient, DivideGradient);
   Declare("clip", TakesKeepingZero);
   Declare("_backward_clip", TakesSparse, ClipGradient, ClipGradient);
   for (const char* name : {"_plus_scalar", "_minus_scalar"}) Declare(name, TakesAddition, Add, Add);

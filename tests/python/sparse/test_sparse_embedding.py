@@ -166,6 +166,25 @@ def test_ids_that_a_table_does_not_have(ids):
         grad.wait_to_read()
 
 
+@pytest.mark.parametrize("bind", ["write", "add", "simple"])
+@pytest.mark.parametrize("storage, grad", [("row_sparse", "row_sparse"), ("row_sparse", "default"), ("default", "row_sparse")])
+def test_ids_of_another_storage_in_a_graph(storage, grad, bind):
+    ids, w = mx.sym.Variable("ids"), mx.sym.Variable("w")
+    s = mx.sym.Embedding(ids, w, input_dim=5, output_dim=2, sparse_grad=True)
+    values = {"ids": _cast(mx.nd.array([1, 0, 3, 3]), storage), "w": mx.nd.array(np.arange(10).reshape(5, 2))}
+    if bind == "simple":
+        e = s.simple_bind(mx.cpu(), grad_req={"ids": "null", "w": "write"}, stype_dict={"ids": storage}, ids=(4,))
+        e.copy_params_from(values)
+    else:
+        e = s.bind(mx.cpu(), values, args_grad={"w": _cast(mx.nd.zeros((5, 2)), grad)}, grad_req={"ids": "null", "w": bind})
+    for _ in range(2):
+        out = e.forward(is_train=True)[0]
+        e.backward(mx.nd.ones((4, 2)))
+    assert out.asnumpy()[:, 0].tolist() == [2, 0, 6, 6]
+    assert e.grad_dict["w"].stype == (grad if bind != "simple" else "row_sparse")
+    assert _dense(e.grad_dict["w"])[:, 1].tolist() == [(2 if bind == "add" else 1) * k for k in (1, 1, 0, 2, 0)]
+
+
 # ---- take
 
 @pytest.mark.parametrize("mode", ["clip", "wrap"])
@@ -196,15 +215,26 @@ def test_gradients_of_take_in_other_storages(storage, wanted):
 def test_take_of_csr_is_csr():
     matrix = np.array([[0, 1, 2], [0, 0, 0], [3, 0, 0], [0, 4, 5]], "float32")
     a = _cast(mx.nd.array(matrix), "csr")
-    for mode, ids in (("clip", [1, 3, 0, 9, -1]), ("wrap", [1, 3, 0, 9, -1]), ("raise", [3, 3, 2])):
+    for mode, ids in (("clip", [1, 3, 0, 9, -1]), ("wrap", [1, 3, 0, 9, -1])):
         y = mx.nd.take(a, mx.nd.array(ids), mode=mode)
         assert y.stype == "csr"
-        real = {"clip": np.clip(ids, 0, 3), "wrap": np.array(ids) % 4, "raise": ids}[mode]
-        assert np.array_equal(_dense(y), matrix[real])
-    with pytest.raises(IndexError):
-        mx.nd.take(a, mx.nd.array([4]), mode="raise").wait_to_read()
+        assert np.array_equal(_dense(y), matrix[np.clip(ids, 0, 3) if mode == "clip" else np.array(ids) % 4])
     empty = mx.nd.take(a, mx.nd.array(np.zeros(0)))
     assert empty.shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+@pytest.mark.parametrize("ids", [[3, 3, 2], [[1, 3], [0, 0], [2, 1]], []])
+def test_take_of_csr_rows_that_raises_is_dense(ids, dtype):
+    matrix = np.array([[0, 1, 2], [0, 0, 0], [3, 0, 0], [0, 4, 5]], dtype)
+    a = _cast(mx.nd.array(matrix, dtype=dtype), "csr")
+    y = mx.nd.take(a, mx.nd.array(np.array(ids)), mode="raise")
+    assert y.stype == "default" and np.array_equal(y.asnumpy(), matrix[np.array(ids, "int64")])
+    into = _cast(mx.nd.ones((3, 3), dtype=dtype), "csr")
+    mx.nd.take(a, mx.nd.array([3, 3, 2]), mode="raise", out=into)
+    assert np.array_equal(_dense(into), matrix[[3, 3, 2]])
+    with pytest.raises(IndexError):
+        mx.nd.take(a, mx.nd.array([4]), mode="raise").wait_to_read()
 
 
 # ---- draws

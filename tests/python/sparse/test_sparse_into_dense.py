@@ -113,3 +113,37 @@ def test_gradients_that_read_a_shape(name, stype, tmp_path):
             assert stype == "row_sparse" or fallbacks == [], call
         grads.append((gradient.asnumpy(), data.grad.asnumpy()))
     np.testing.assert_array_equal(grads[0], grads[1])
+
+
+@pytest.mark.parametrize("storage", ["csr", "row_sparse"])
+@pytest.mark.parametrize("name", ["rint", "BlockGrad", "sign"])
+def test_gradients_that_are_zero_store_nothing(name, storage, tmp_path):
+    """Without zeros of the whole table, and without the warning of dense copies."""
+    a = mx.nd.array(X).tostype(storage)
+    a.attach_grad(stype=storage)
+
+    def run():
+        with mx.autograd.record():
+            b = getattr(mx.nd, name)(a)
+        b.backward()
+
+    assert count_fallbacks(run, tmp_path) == []
+    assert a.grad.stype == storage and a.grad.data.shape[0] in (0, a.data.shape[0])   # sign has the rows of its data
+    assert not a.grad.asnumpy().any()
+
+
+@pytest.mark.parametrize("storage", ["csr", "row_sparse"])
+@pytest.mark.parametrize("head", ["same", "default"])
+def test_gradients_of_a_division_by_a_number(head, storage, tmp_path):
+    a = mx.nd.array(X).tostype(storage)
+    executor = (x / 4).bind(mx.cpu(), {"x": a}, {"x": mx.nd.zeros(X.shape, stype=storage if head == "same" else head)})
+    executor.forward(is_train=True)
+
+    def run():
+        executor.backward(mx.nd.array(Y).tostype(storage if head == "same" else head))
+
+    assert count_fallbacks(run, tmp_path) == []
+    grad = executor.grad_dict["x"]
+    np.testing.assert_array_equal(mx.nd.cast_storage(grad, "default").asnumpy(), Y / 4)
+    if head == "same":
+        assert grad.data.shape == mx.nd.array(Y).tostype(storage).data.shape   # what the head stores, and no more

@@ -11,7 +11,8 @@ OTHER_ROWS, OTHER_MATRIX = mx.sym.var("y", stype="row_sparse"), mx.sym.var("y", 
 
 
 @pytest.mark.parametrize("symbol, storages", [
-    (ROWS * 2, ["row_sparse"]), (-ROWS, ["row_sparse"]), (mx.sym.square(ROWS), ["row_sparse"]),
+    (ROWS * 2, ["row_sparse"]), (ROWS / 4, ["row_sparse"]), (MATRIX / 4, ["csr"]), (-ROWS, ["row_sparse"]),
+    (mx.sym.square(ROWS), ["row_sparse"]),
     (mx.sym.abs(ROWS), ["row_sparse"]), (ROWS + OTHER_ROWS, ["row_sparse"] * 2),
     (mx.sym.add_n(ROWS, OTHER_ROWS), ["row_sparse"] * 2), (MATRIX * 2, ["csr"]),
     (MATRIX + OTHER_MATRIX, ["csr"] * 2), (mx.sym.cast_storage(mx.sym.var("x"), "row_sparse"), ["row_sparse"]),

@@ -75,7 +75,10 @@ class StorageChooser {
       // What makes something else of a wish than inference later says gets none.
       if (wish != wishes_.end() && !original->op()->trait<InfersStorage>()) out[static_cast<size_t>(i)] = wish->second;
     }
+    const StorageTypes wishes = out;
     const StorageWay way = InferStorage(*original->attrs, in, &out);
+    // What makes sparse results of dense inputs makes them of dense copies as well.
+    const bool form_of_copies = way == StorageWay::kFallback && original->op()->makes_sparse && HasFormOfCopies(*original, wishes, &out);
     for (int i = 0; i < count; ++i) made_[EntryKey(original.get(), static_cast<uint32_t>(i))] = out[static_cast<size_t>(i)];
     if (Env::Get().infer_storage_type_verbose_logging && !quiet_) Log(*original, in, out, way);
     bool sparse_inputs = false;
@@ -93,7 +96,15 @@ class StorageChooser {
           << StorageTypeName(in[static_cast<size_t>(i)]) << "; accepted for these storage types: default";
     for (size_t i = 0; i < in.size(); ++i)
       if (IsSparse(in[i])) node->inputs[i] = DenseOf(node->inputs[i]);
+    if (form_of_copies) node->attrs = AttrsOfForm(renewed->attrs, out);
     return node;
+  }
+
+  static bool HasFormOfCopies(const Node& node, const StorageTypes& wishes, StorageTypes* out) {
+    StorageTypes made = wishes;
+    if (InferStorage(*node.attrs, StorageTypes(node.inputs.size(), StorageType::kDense), &made) != StorageWay::kForm) return false;
+    *out = std::move(made);
+    return true;
   }
 
   /* A cast that all who need it share. */
