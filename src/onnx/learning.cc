@@ -236,7 +236,8 @@ void Learning::Finish(const Symbol& graph, GraphBuilder* builder) {
     }
     const Source* const source = SourceOf(array);
     if (!source) continue;
-    if (!operators_ || floats_.count(KeyOf(array)) || !origin.by_operators || !IsFloating(array.dtype()) || (origin.in_order && !origin.shared)) {
+    if (!operators_ || floats_.count(KeyOf(array)) || !origin.by_operators || !IsFloating(array.dtype()) ||
+        (origin.in_order && !origin.shared)) {
       Name(variable, array, builder);
       continue;
     }

@@ -243,7 +243,8 @@ ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, 
     v.type = kv.second;
   }
   CheckInputs(&inputs);
-  if (learns == Learns::kOperators && RoundsToIntegers(model_->graph)) return Runner(this, &model_->graph, true, true).Convert(inputs, learns);
+  if (learns == Learns::kOperators && RoundsToIntegers(model_->graph))
+    return Runner(this, &model_->graph, true, true).Convert(inputs, learns);
   return RunnerOf(&model_->graph)->Convert(inputs, learns);
 }
 

@@ -385,8 +385,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 
 // ---- running
 
-Runner::Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats)
-    : session_(session), graph_(graph), grows_(grows) {
+Runner::Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats) : session_(session), graph_(graph), grows_(grows) {
   if (in_floats)
     for (const NodeProto& n : graph->nodes) nodes_.push_back(&n);
   else

@@ -224,7 +224,8 @@ Value LearnedFloats(const Call& c, int64_t axis, int64_t block) {
   if (!LearnsRounded(c, c.in(1), x.dtype(), c.small(0), block)) return Value();
   Learning* const learning = c.builder()->learning();
   const Learning::Rounded* const of = learning->RoundedOf(x);
-  if (of) return SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) ? RoundedTo(c, of->floats, x.dtype(), axis) : Value();
+  if (of)
+    return SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) ? RoundedTo(c, of->floats, x.dtype(), axis) : Value();
   if (!c.IsWeight(0) || !c.in(1).known() || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
   const Value floats = Dequantized(c, x, SpreadAlong(c, c.in(1), x, axis, 0), SpreadAlong(c, OptionalInput(c, 2), x, axis, 0));
   learning->TakeFloats(floats.array);

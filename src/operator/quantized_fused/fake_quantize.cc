@@ -53,8 +53,8 @@ bool CheckSteps(const Attrs& attrs, const ShapeVector& in, size_t first) {
         << Named(attrs) << "axis is " << axis << "; accepted for data of shape " << data << " is -" << data.ndim() << " to "
         << data.ndim() - 1;
     const int64_t size = data[axis < 0 ? axis + data.ndim() : axis];
-    MXNET_CHECK_KIND(in[i].ndim() == 1 && in[i][0] == size, Value)
-        << Named(attrs) << (i == first + 1 ? "scale" : "zero") << " has shape " << in[i] << "; accepted are one number and (" << size << ",)";
+    MXNET_CHECK_KIND(in[i].ndim() == 1 && in[i][0] == size, Value) << Named(attrs) << (i == first + 1 ? "scale" : "zero") << " has shape "
+                                                                   << in[i] << "; accepted are one number and (" << size << ",)";
   }
   return true;
 }
@@ -104,8 +104,9 @@ void Round(KernelArgs& args) {
   Ran("vector loop");
   const float* const x = args.in[0].data<float>();
   float* const y = args.out[0].data<float>();
-  ForParts(args.param<FakeQuantizeParam>(), args.in[0], args.in[1], args.in[2],
-           [&](int64_t at, int64_t n, const IntegerSteps& steps) { MXNET_CPU_CALL(RoundToSteps)(x + at, steps, n, y + at); });
+  ForParts(args.param<FakeQuantizeParam>(), args.in[0], args.in[1], args.in[2], [&](int64_t at, int64_t n, const IntegerSteps& steps) {
+    MXNET_CPU_CALL(RoundToSteps)(x + at, steps, n, y + at);
+  });
 }
 
 void PassInside(KernelArgs& args) {
@@ -113,8 +114,9 @@ void PassInside(KernelArgs& args) {
   Ran("vector loop");
   const float *const og = args.in[0].data<float>(), *const x = args.in[1].data<float>();
   float* const to = args.out[0].data<float>();
-  ForParts(args.param<FakeQuantizeParam>(), args.in[1], args.in[2], args.in[3],
-           [&](int64_t at, int64_t n, const IntegerSteps& steps) { MXNET_CPU_CALL(PassInSteps)(og + at, x + at, steps, n, to + at); });
+  ForParts(args.param<FakeQuantizeParam>(), args.in[1], args.in[2], args.in[3], [&](int64_t at, int64_t n, const IntegerSteps& steps) {
+    MXNET_CPU_CALL(PassInSteps)(og + at, x + at, steps, n, to + at);
+  });
 }
 
 MXNET_REGISTER_OP(_fake_quantize)

@@ -88,7 +88,7 @@ def network():
 
 
 def test_a_quantized_network_learns():
-    """Weights are floats that are rounded in each step, as in PyTorch's training of quantized networks."""
+    """Weights are floats that each step rounds, as in PyTorch."""
     model, x, og = network(), floats(5, 6) * 3, floats(5, 3)
     block = model.to_block()
     with autograd.record():
