@@ -133,8 +133,8 @@ class WireReader {
     return n;
   }
 
-  /* PyTorch's exporter says by what call of its own a node was made: "...aten.embedding.default](args
-   * = (%weight, %ids, 0), kwargs = {})". */
+  /* PyTorch's exporter notes what call of its own a node was made of:
+   * "...aten.embedding.default](args = (%weight, %ids, 0), kwargs = {})". */
   static void TakePadding(const Notes& notes, NodeProto* n) {
     const auto note = notes.find("pkg.torch.onnx.fx_node");
     const std::string call = "aten.embedding.default](args = (";
