@@ -85,6 +85,7 @@ class GraphBuilder {
   bool Learns(const Value& value);
   /* Is the graph to be trained, by to_block? */
   bool ForTraining() const;
+  Learning* learning() const { return learning_; }
 
   /* All results of an operator: arrays where all operands are known, else entries of the graph.
    * Throws NeedsValue without inputs when shapes of the results depend on unknown contents. */

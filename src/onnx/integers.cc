@@ -580,6 +580,10 @@ bool HasIntegers(const GraphProto& graph) {
 
 }  // namespace
 
+bool RoundsToIntegers(const GraphProto& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeProto& n) { return IsStep(n, "QuantizeLinear"); });
+}
+
 std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made) {
   if (HasIntegers(graph)) return Rewriter(graph, session, made).Run();
   std::vector<const NodeProto*> nodes;

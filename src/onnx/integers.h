@@ -21,6 +21,9 @@ constexpr char kIntegerDomain[] = "mxnet.integers";
  */
 std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made);
 
+/* Does it round what it computes to integers that stand for floats? */
+bool RoundsToIntegers(const GraphProto& graph);
+
 }  // namespace onnx
 }  // namespace mxnet
 #endif  // MXNET_ONNX_INTEGERS_H_

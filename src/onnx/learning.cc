@@ -21,6 +21,13 @@ bool IsRearranging(const Op* op) {
 
 bool IsKnown(const Value& v) { return v.kind == Value::kTensor && v.known(); }
 
+/* The same array, or result of the graph. */
+bool SameValue(const Value& a, const Value& b) {
+  if (IsKnown(a) != IsKnown(b)) return false;
+  if (IsKnown(a)) return a.array.chunk() == b.array.chunk() && PartOf(a.array) == PartOf(b.array);
+  return a.entry.node == b.entry.node && a.entry.index == b.entry.index;
+}
+
 }  // namespace
 
 Learning::Key Learning::KeyOf(const NDArray& array) { return {array.chunk(), PartOf(array)}; }
@@ -105,6 +112,7 @@ Learning::Origin Learning::Find(const NDArray& array, const Source* source) cons
     origin.by_operators = origin.by_operators && of.by_operators;
     origin.in_order = origin.in_order && of.in_order;
   }
+  if (floats_.count(KeyOf(array))) origin.learns = origin.by_operators = true;
   return origin;
 }
 
@@ -204,6 +212,12 @@ void Learning::Name(const NodePtr& variable, const NDArray& array, GraphBuilder*
   variable->name = builder->Unused(lineage.name + "_" + last);
 }
 
+const Learning::Rounded* Learning::RoundedOf(const Value& integers) const {
+  for (auto it = rounded_.rbegin(); it != rounded_.rend(); ++it)
+    if (SameValue(it->integers, integers)) return &*it;
+  return nullptr;
+}
+
 void Learning::Finish(const Symbol& graph, GraphBuilder* builder) {
   std::vector<NodePtr> variables;
   for (const NodePtr& n : graph.ListInputs(Symbol::kAll))
@@ -222,7 +236,8 @@ void Learning::Finish(const Symbol& graph, GraphBuilder* builder) {
     }
     const Source* const source = SourceOf(array);
     if (!source) continue;
-    if (!operators_ || !origin.by_operators || !IsFloating(array.dtype()) || (origin.in_order && !origin.shared)) {
+    if (!operators_ || floats_.count(KeyOf(array)) || !origin.by_operators || !IsFloating(array.dtype()) ||
+        (origin.in_order && !origin.shared)) {
       Name(variable, array, builder);
       continue;
     }

@@ -6,6 +6,10 @@
  * mask must stay; of a weight that a row of the batch each has a copy of there is one; a weight
  * that is read here as it is and there transposed is one, too. So what was computed of weights is
  * computed in the graph again, unless it is a weight in another order that nothing else reads.
+ *
+ * Integers have no gradients. Where a model rounds activations to them (QuantizeLinear), floats
+ * take their place: a weight is what its integers stand for, and roundings are operators on floats
+ * that pass gradients on.
  */
 #ifndef MXNET_ONNX_LEARNING_H_
 #define MXNET_ONNX_LEARNING_H_
@@ -33,14 +37,25 @@ class Learning {
   /* The attribute of variables that stay as they are. */
   static constexpr const char* kConstant = "__constant__";
 
-  /* `operators`: what was computed of weights becomes operators of the graph. */
-  Learning(FoldedWeights* folded, bool operators) : folded_(folded), operators_(operators) {}
+  /* `operators`: what was computed of weights becomes operators of the graph. `rounds`: the model
+   * rounds activations. */
+  Learning(FoldedWeights* folded, bool operators, bool rounds) : folded_(folded), operators_(operators), rounds_(rounds) {}
   /* The results are an operator's on these known operands; without `attrs` something else made them
    * of these. */
   void Add(const std::vector<NDArray>& results, const AttrsPtr& attrs, const std::vector<Value>& operands);
   bool Learns(const NDArray& array) { return OriginOf(array).learns; }
   /* Is the graph to be trained? */
   bool operators() const { return operators_; }
+  bool rounds() const { return operators_ && rounds_; }
+  /* Floats that integers were made of. */
+  struct Rounded {
+    Value integers, floats, scale, zero;
+  };
+  void AddRounded(Rounded rounded) { rounded_.push_back(std::move(rounded)); }
+  /* What these integers were made of; null: nothing known. */
+  const Rounded* RoundedOf(const Value& integers) const;
+  /* The weight is these floats, in the place of the integers that they were computed of. */
+  void TakeFloats(const NDArray& floats) { floats_.insert(KeyOf(floats)); }
   /* Changes the graph, which is complete, and marks its constants. */
   void Finish(const Symbol& graph, GraphBuilder* builder);
 
@@ -74,7 +89,9 @@ class Learning {
   void Name(const NodePtr& variable, const NDArray& array, GraphBuilder* builder);
 
   FoldedWeights* const folded_;
-  const bool operators_;
+  const bool operators_, rounds_;
+  std::vector<Rounded> rounded_;
+  std::set<Key> floats_;      // TakeFloats
   std::set<Key> read_;        // operands
   std::set<Key> themselves_;  // made of themselves: a view of a view that is the whole again
   std::map<Key, Source> sources_;

@@ -1,11 +1,13 @@
 // The wire format of onnx.proto, message by message. Field numbers are the standard's.
 #include "onnx/reader.h"
 
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <unordered_map>
 
 #include "base/file_kinds.h"
+#include "onnx/torch_notes.h"
 #include "onnx/wire.h"
 
 namespace mxnet {
@@ -114,6 +116,7 @@ class WireReader {
 
   NodeProto ReadNode(Reader r) {
     NodeProto n;
+    Notes notes;
     while (r.next()) switch (r.tag()) {
         case 1: n.inputs.push_back(r.get_string()); break;
         case 2: n.outputs.push_back(r.get_string()); break;
@@ -122,10 +125,30 @@ class WireReader {
         case 5: n.attributes.push_back(ReadAttribute(r.get_message())); break;
         case 7: n.domain = r.get_string(); break;
         case 8: n.overload = r.get_string(); break;
+        case 9: ReadPair(r.get_message(), &notes); break;
         default: r.skip();
       }
     if (n.domain == "ai.onnx") n.domain.clear();
+    if (n.op == "Gather" && !notes.empty()) TakePadding(notes, &n);
     return n;
+  }
+
+  /* PyTorch's exporter notes what call of its own a node was made of:
+   * "...aten.embedding.default](args = (%weight, %ids, 0), kwargs = {})". */
+  static void TakePadding(const Notes& notes, NodeProto* n) {
+    const auto note = notes.find("pkg.torch.onnx.fx_node");
+    const std::string call = "aten.embedding.default](args = (";
+    const size_t at = note == notes.end() ? std::string::npos : note->second.find(call);
+    if (at == std::string::npos) return;
+    const std::string rest = note->second.substr(at + call.size()), arguments = rest.substr(0, rest.find(')'));
+    const size_t first = arguments.find(", "), second = first == std::string::npos ? first : arguments.find(", ", first + 2);
+    if (second == std::string::npos) return;
+    const char* const begin = arguments.data() + second + 2;
+    Attribute padding;
+    padding.name = kPaddingAttribute;
+    padding.kind = AttributeKind::kInt;
+    const auto read = std::from_chars(begin, arguments.data() + arguments.size(), padding.i);
+    if (read.ec == std::errc() && padding.i >= 0) n->attributes.push_back(std::move(padding));
   }
 
   Attribute ReadAttribute(Reader r) {

@@ -5,6 +5,7 @@
 
 #include "base/cpu_limit.h"
 #include "executor/plan/arena_pool.h"
+#include "onnx/integers.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
@@ -242,6 +243,8 @@ ConvertedGraph Session::Convert(const std::map<std::string, TensorType>& types, 
     v.type = kv.second;
   }
   CheckInputs(&inputs);
+  if (learns == Learns::kOperators && RoundsToIntegers(model_->graph))
+    return Runner(this, &model_->graph, true, true).Convert(inputs, learns);
   return RunnerOf(&model_->graph)->Convert(inputs, learns);
 }
 

@@ -78,7 +78,7 @@ StageBuilder::StageBuilder(Runner* runner, Pending* pending, const Env& env, boo
       todo_(pending->nodes.begin(), pending->nodes.end()),
       stage_(std::make_shared<Stage>()) {
   if (learns == Learns::kNothing) return;
-  learning_ = std::make_unique<Learning>(session_->folded(), learns == Learns::kOperators);
+  learning_ = std::make_unique<Learning>(session_->folded(), learns == Learns::kOperators, RoundsToIntegers(runner->graph()));
   builder_.TellTo(learning_.get());
 }
 
@@ -385,8 +385,12 @@ ConvertedGraph StageBuilder::BuildWhole() {
 
 // ---- running
 
-Runner::Runner(Session* session, const GraphProto* graph, bool grows) : session_(session), graph_(graph), grows_(grows) {
-  nodes_ = JoinTransposes(IntegerNodes(*graph, *session, &made_), *graph, *session, &made_);
+Runner::Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats) : session_(session), graph_(graph), grows_(grows) {
+  if (in_floats)
+    for (const NodeProto& n : graph->nodes) nodes_.push_back(&n);
+  else
+    nodes_ = IntegerNodes(*graph, *session, &made_);
+  nodes_ = JoinTransposes(nodes_, *graph, *session, &made_);
   nodes_ = root_.nodes = JoinMasks(JoinRepeats(nodes_, *graph, &made_), *graph, *session, &made_);
   if (!IsModel() && !grows) {
     form_ = std::make_unique<GraphForm>(*graph, *session, &root_.nodes);

@@ -84,8 +84,9 @@ struct Pending {
 /* One graph of a model: the main one, or a body that is run again and again. */
 class Runner {
  public:
-  /* `grows`: shapes that come once may run node by node. */
-  Runner(Session* session, const GraphProto* graph, bool grows);
+  /* `grows`: shapes that come once may run node by node. `in_floats`: what stands for integers is
+   * not computed with integers, which cannot learn. */
+  Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats = false);
   /* `env`: inputs and captured values. */
   std::vector<Value> Run(Env env, const std::map<std::string, NDArray>& into = {});
   /* `env`: values with types alone. */

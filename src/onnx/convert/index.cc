@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "onnx/convert/make.h"
 #include "onnx/convert/operands.h"
+#include "onnx/torch_notes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -18,12 +20,23 @@ void CheckIndices(const Call& c, const Value& indices) {
     c.Refuse("indices are not int32 or int64");
 }
 
+/* Rows of a table, of which the one called padding does not learn, as in PyTorch. */
+Value WithPadding(const Call& c, const Value& rows, const Value& indices) {
+  const int64_t padding = c.Attr(kPaddingAttribute, static_cast<int64_t>(-1));
+  if (padding < 0 || !c.ForTraining() || rows.known()) return rows;
+  std::vector<int64_t> dims(indices.shape().begin(), indices.shape().end());
+  dims.resize(static_cast<size_t>(rows.ndim()), 1);
+  const Value is_padding = c.Reshape(BinaryNumber(c, "equal", indices, static_cast<double>(padding)), Shape(dims));
+  return c.Op("_npi_where", {is_padding, c.Op("BlockGrad", {rows}), rows});
+}
+
 void GatherNumbers(Call& c) {
   const Value &x = c.in(0), &indices = c.in(1);
   const int axis = c.Axis(c.Attr("axis", static_cast<int64_t>(0)), x.ndim());
   CheckIndices(c, indices);
   const bool take = !x.empty() && !indices.empty() && (!indices.known() || c.ForAnyShape());
-  if (take && !indices.known()) return c.Out(c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}}));
+  if (take && !indices.known())
+    return c.Out(WithPadding(c, c.Op("take", {x, indices}, {{"axis", Text(axis)}, {"mode", "from_end"}}), indices));
   const Value places = NotNegative(c, indices, x.dim(axis));
   if (take) return c.Out(c.Op("take", {x, places}, {{"axis", Text(axis)}, {"mode", "clip"}}));
   std::vector<int64_t> dims(x.shape().begin(), x.shape().begin() + axis);
@@ -37,7 +50,10 @@ void GatherNumbers(Call& c) {
   c.Out(c.Op("take", {x, places}, {{"axis", Text(axis)}, {"mode", "clip"}}));
 }
 
-void Gather(Call& c) { MoveElements(c, GatherNumbers); }
+void Gather(Call& c) {
+  c.Ignore(kPaddingAttribute);  // of strings
+  MoveElements(c, GatherNumbers);
+}
 
 /* 0, 1, ... along one of `rank` dimensions. */
 Value CountAlong(const Call& c, int64_t size, int axis, int rank) {

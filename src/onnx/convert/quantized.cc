@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "ndarray/stored.h"
+#include "onnx/builder.h"
 #include "onnx/convert/integers.h"
+#include "onnx/learning.h"
 
 namespace mxnet {
 namespace onnx {
@@ -193,6 +195,43 @@ Value QuantizedToFloats(const Call& c, const Value& x, const Value& scale, const
   return SmallFloats(c, IsZero(zero) ? y : Add(c, y, c.Cast(zero, y.dtype())), small, saturate);
 }
 
+/* Can training have floats that pass gradients in the place of such integers? `block`: of the
+ * scales. */
+bool LearnsRounded(const Call& c, const Value& scale, int dtype, const SmallType* small, int64_t block) {
+  const bool has_operator = dtype == kInt8 || dtype == kUint8 || dtype == kInt16 || dtype == kUint16 || dtype == kInt32;
+  return c.ForTraining() && c.builder()->learning()->rounds() && has_operator && !small && block == 0 && scale.dtype() == kFloat32;
+}
+
+/* A copy, which is no weight. */
+Value Fixed(const Call& c, const Value& v) { return v.known() ? c.Tensor(v.shape(), v.dtype(), BytesOf(v.array).data()) : v; }
+
+Value RoundedTo(const Call& c, const Value& x, int dtype, int64_t axis) {
+  const Value scale = Fixed(c, c.in(1)), zero = c.has(2) ? c.Cast(Fixed(c, c.in(2)), kInt32) : c.Scalar(0, kInt32);
+  return c.Op("_fake_quantize", {x, scale, zero},
+              {{"out_type", DTypeName(dtype)}, {"axis", Text(scale.size() == 1 && zero.size() == 1 ? int64_t{0} : axis)}});
+}
+
+bool SameSteps(const Value& a, const Value& b) {
+  if (a.kind == Value::kNone || b.kind == Value::kNone) return IsZero(a) && IsZero(b);
+  if (a.known() && b.known()) return a.dtype() == b.dtype() && a.shape() == b.shape() && BytesOf(a.array) == BytesOf(b.array);
+  return !a.known() && !b.known() && a.entry.node == b.entry.node && a.entry.index == b.entry.index;
+}
+
+/* For training: the floats that x was made of, rounded; or those that a weight of integers stands
+ * for. None: neither. */
+Value LearnedFloats(const Call& c, int64_t axis, int64_t block) {
+  const Value& x = c.in(0);
+  if (!LearnsRounded(c, c.in(1), x.dtype(), c.small(0), block)) return Value();
+  Learning* const learning = c.builder()->learning();
+  const Learning::Rounded* const of = learning->RoundedOf(x);
+  if (of)
+    return SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) ? RoundedTo(c, of->floats, x.dtype(), axis) : Value();
+  if (!c.IsWeight(0) || !c.in(1).known() || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
+  const Value floats = Dequantized(c, x, SpreadAlong(c, c.in(1), x, axis, 0), SpreadAlong(c, OptionalInput(c, 2), x, axis, 0));
+  learning->TakeFloats(floats.array);
+  return RoundedTo(c, floats, x.dtype(), axis);
+}
+
 void ConvertQuantize(Call& c) {
   const Value& x = c.in(0);
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
@@ -211,12 +250,16 @@ void ConvertQuantize(Call& c) {
     data = c.Cast(data, kFloat32), by = c.Cast(by, kFloat32);
   }
   c.Out(small && small->format ? QuantizedToFloats(c, data, by, zero, *small, saturate) : Quantized(c, data, by, zero, dtype, small));
+  if (LearnsRounded(c, by, dtype, small, block) && data.dtype() == kFloat32)
+    c.builder()->learning()->AddRounded({c.outputs()[0], data, c.in(1), OptionalInput(c, 2)});
 }
 
 void ConvertDequantize(Call& c) {
   const Value x = NumbersAt(c, 0);
   const int64_t axis = c.Attr("axis", int64_t{1}), block = c.Attr("block_size", int64_t{0});
   const int64_t named = c.Attr("output_dtype", int64_t{0});
+  const Value learned = LearnedFloats(c, axis, block);
+  if (learned.kind != Value::kNone) return c.Out(named ? c.Cast(learned, c.DTypeAttr("output_dtype", kFloat32)) : learned);
   const Value zero = c.has(2) ? NumbersAt(c, 2) : Value();
   const Value y = Dequantized(c, x, SpreadAlong(c, NumbersAt(c, 1), x, axis, block), SpreadAlong(c, zero, x, axis, block));
   c.Out(named ? c.Cast(y, c.DTypeAttr("output_dtype", kFloat32)) : y);

@@ -103,5 +103,25 @@ int32_t SumBytes(const void* x, bool is_unsigned, int64_t n) {
   return sum;
 }
 
+void RoundToSteps(const float* x, const IntegerSteps& steps, int64_t n, float* out) {
+  const float scale = steps.scale, low = steps.low, high = steps.high;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    float v = __builtin_rintf(x[i] / scale);
+    v = v > high ? high : v;
+    v = v > low ? v : low;  // of NaN, too
+    out[i] = v * scale;
+  }
+}
+
+void PassInSteps(const float* grad, const float* x, const IntegerSteps& steps, int64_t n, float* out) {
+  const float scale = steps.scale, low = steps.low, high = steps.high;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const float v = __builtin_rintf(x[i] / scale);
+    out[i] = v >= low && v <= high ? grad[i] : 0.0f;
+  }
+}
+
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet

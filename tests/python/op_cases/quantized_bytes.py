@@ -65,6 +65,17 @@ def quantize_v2(x, out_type="int8", min_calib_range=None, max_calib_range=None):
     return [q, *(both(m) if out_type == "int8" else (one(low), one(high)))]
 
 
+def fake_quantize(x, scale, zero, out_type="uint8", axis=0):
+    low, high = LIMITS[out_type]
+    scale, zero = (v.reshape([-1 if v.size > 1 and i == axis else 1 for i in range(x.ndim)]) for v in (scale, zero))
+    return (np.clip(np.rint(x.astype("float32") / scale.astype("float32")) + zero, low, high) - zero) * scale
+
+
+for kind, axis, count in (("int8", 0, 1), ("uint8", 1, 5)):
+    add("fake_quantize", rand((4, 5), -30, 30), rand((count,), 0.05, 0.2), ints((count,), 0, 9), name="_fake_quantize", dtypes=["float32"],
+        refuses=False, input_dtypes={1: "float32", 2: "int32"}, attrs=dict(out_type=kind, axis=axis), ref=fake_quantize,
+        bad=[dict(inputs=[(4, 5), (3,), (1,)]), dict(attrs=dict(out_type="int64")), dict(inputs=[(4, 5), (5,), (1,)], attrs=dict(axis=2))])
+
 for kind, (low, high) in itertools.product(("int8", "uint8"), ((-1, 2), (0, 1.5), (2, -1))):
     add("quantize", rand((3, 7)), one(low), one(high), name=["_contrib_quantize", "_npx_contrib_quantize"], dtypes=["float32"],
         attrs=dict(out_type=kind), ref=quantize, out_dtype=[kind, "float32", "float32"], empty=[(0, 3), (1,), (1,)] if low == 0 else False,

@@ -55,6 +55,32 @@ def _(c):
     return c.op("DequantizeLinear", c[0], _scalar(c, 1), _zero(c, 2, c.dtype()))
 
 
+@converts("_fake_quantize")
+def _(c):
+    """Parameters are stored as integers, and what stands between layers is QuantizeLinear and
+    DequantizeLinear."""
+    kind, scale, zero = np.dtype(c.params["out_type"]), c.constant(1), c.constant(2)
+    if scale is None or zero is None:
+        raise c.unsupported("scales or zero points that are computed", "constants")
+    limits, single = np.iinfo(kind), scale.size == zero.size == 1
+    data, shape = c.constant(0), () if single else (c.shape()[c.axis(c.params["axis"])],)
+    scale, zero = (np.broadcast_to(v.reshape(()) if v.size == 1 else v, shape) for v in (scale, zero))
+    named = [c.const(scale, np.float32), c.const(zero, kind)]
+    axis = None if single else c.axis(c.params["axis"])
+    if data is not None and (kind.itemsize != 2 or c.opset >= 21):
+        beside = shape + (1,) * (data.ndim - 1 - (axis or 0)) if shape else ()
+        steps, origin = scale.reshape(beside), zero.reshape(beside).astype(np.float64)
+        whole = np.clip(np.rint(data.astype(np.float32) / steps) + origin, limits.min, limits.max)
+        return c.op("DequantizeLinear", c.const(whole, kind), *named, axis=axis)
+    if kind.itemsize == 1 or (kind.itemsize == 2 and c.opset >= 21):
+        return c.op("DequantizeLinear", c.op("QuantizeLinear", c[0], *named, axis=axis), *named, axis=axis)
+    beside = shape + (1,) * (c.ndim() - 1 - (axis or 0)) if shape else ()
+    steps, origin = (c.const(v.reshape(beside), np.float32) for v in (scale, zero))
+    whole = c.op("Add", c.op("Round", c.op("Div", c[0], steps)), origin)
+    whole = c.op("Clip", whole, c.const(limits.min, np.float32), c.const(limits.max, np.float32))
+    return c.op("Mul", c.op("Sub", whole, origin), steps)
+
+
 @converts("_integer_quantize_dynamic")
 def _(c):
     numbers, scale, zero = c.op("DynamicQuantizeLinear", c[0], outputs=3)
