@@ -131,7 +131,8 @@ def test_calibration_takes_what_gives_batches():
         yield from batches
     whole = mx.nd.concat(*batches, dim=0)
     for given in (loader, lambda: loader(), lambda: batches, generated, generated(), iter(batches), tuple(batches),
-                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
+                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], [b.asnumpy().astype("float64") for b in batches],
+                  [b.astype("float64") for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
                   lambda: mx.io.NDArrayIter(whole, batch_size=4)):
         made = quantization.quantize_net(net, calib_data=given, calib_mode="naive")
         np.testing.assert_array_equal(made(x).asnumpy(), wanted, err_msg=repr(given))
@@ -380,6 +381,7 @@ NET, PARAMS = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_examples="5"), TypeError, "num_calib_examples is a str"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_batches=0), ValueError, "num_calib_batches is 0; an int"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=print), TypeError, "logger is a builtin_function"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=warnings), TypeError, "logger is a module"),
     (lambda q: q.quantize_net(small_net(), calib_mode="custom", calib_data=loader(), LayerOutputCollector=q.CalibrationCollector),
      TypeError, "LayerOutputCollector is the class CalibrationCollector"),
     (lambda q: q.quantize_net(small_net(), exclude_layers="x", data_shapes=[(1, 3, 8, 8)]), ValueError, "exclude_layers is 'x'"),
