@@ -440,10 +440,10 @@ def _graph_of(network, arrays):
             {n: params[n] for n in out.list_auxiliary_states() if n in params})
 
 
-def _block(symbol, inputs, batch, arrays, ctx):
-    """A block of a graph with these parameters, whose inputs are like those of `batch`."""
+def _block(symbol, inputs, arrays, ctx, dtypes):
+    """A block of a graph with these parameters, whose inputs have these dtypes."""
     from ..symbol import var
-    net = gluon.SymbolBlock(symbol, [var(n, dtype=a.dtype) for n, a in zip(inputs, batch)])
+    net = gluon.SymbolBlock(symbol, [var(n, dtype=dtype) for n, dtype in zip(inputs, dtypes)])
     for name, param in net.collect_params().items():
         param.grad_req = "null"
         param._load_init(arrays[name], [ctx], cast_dtype=True, dtype_source="saved")
@@ -504,7 +504,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
         collector = _new_collector(mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, (batch[:len(inputs)] for batch in batches), ctx, limits,
                            logger, quantized_dtype)
-    net = _block(qsym, inputs, arrays, {**_quantize_params(qsym, arg_params), **aux_params}, ctx)
+    net = _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx, [a.dtype for a in arrays])
     net.quantization = report
     return net
 
