@@ -92,7 +92,7 @@ def load(folder):
 def symbol_block(mx, text, arrays, gradients=True, ctx=None):
     """The network as a Gluon block, with this library and with 1.9.1, on the CPU or on `ctx`;
     without gradients there is no memory for them."""
-    block = mx.gluon.SymbolBlock(mx.sym.load_json(text), [mx.sym.var("data")])
+    block = mx.gluon.SymbolBlock(mx.sym.load_json(text), [mx.sym.var("data", dtype="float32")])
     for name, parameter in block.collect_params().items():
         array = arrays[name]
         parameter.shape = array.shape

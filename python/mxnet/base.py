@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import errno
 import functools
+import operator
 import os
 import re
 import sys
@@ -401,7 +402,11 @@ def c_str_array(strings):
 
 def c_int(value, what):
     """An integer as a C int. ``ctypes.c_int`` keeps the low 32 bits of any; this raises
-    OverflowError, which says what the integer was for."""
+    OverflowError, or TypeError for what is none. Both say what the integer was for."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise _MXTypeError(f"[{what}] {value!r} was given; accepted: an integer") from None
     if not -2**31 <= value < 2**31:
         raise OverflowError(f"[{what}] {value} was given; accepted: -2147483648 to 2147483647")
     return ctypes.c_int(value)

@@ -67,6 +67,8 @@ bool IsNumpyBool(PyObject* o) {
   return std::strncmp(name, "numpy.bool", 10) == 0 && (name[10] == 0 || std::strcmp(name + 10, "_") == 0);
 }
 
+bool IsTruth(PyObject* o) { return PyBool_Check(o) || IsNumpyBool(o); }
+
 /* A Python or NumPy number. Arrays of other libraries are not numbers here. */
 bool AsScalar(PyObject* o, Number* n) {
   double* value = &n->value;
@@ -305,6 +307,12 @@ PyObject* RunBinary(const BinaryRecords& x, PyObject* a, PyObject* b, PyObject* 
   const bool first = IsArray(a), second = IsArray(b);
   if (first && second) return OfArrays(x, a, b, out);
   Number n;
+  if (x.truth && (first || second) && IsTruth(first ? b : a) && Get(first ? a : b)->dtype() == kBool) {
+    PyObject *array = first ? a : b, *truth = first ? b : a;
+    if (!Noted(kReadsDType, array)) return nullptr;
+    AsScalar(truth, &n);
+    return Invoke(ScalarAttrs(x.truth, n, x.typed), &array, 1, out);
+  }
   if (first && x.scalar && AsScalar(b, &n)) return Invoke(ScalarAttrs(x.scalar, n, x.typed), &a, 1, out);
   if (second && x.reverse && AsScalar(a, &n)) return Invoke(ScalarAttrs(x.reverse, n, x.typed), &b, 1, out);
   Py_RETURN_NOTIMPLEMENTED;
@@ -317,15 +325,15 @@ void SetArithmetic(PyObject* rows, ArrayType type) {
   const Py_ssize_t n = PySequence_Size(rows);
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* row = PySequence_GetItem(rows, i);
-    const char *method, *array, *scalar, *reverse;
-    const bool parsed = row && PyArg_ParseTuple(row, "ssss", &method, &array, &scalar, &reverse);
+    const char *method, *array, *scalar, *reverse, *truth = "";
+    const bool parsed = row && PyArg_ParseTuple(row, "ssss|s", &method, &array, &scalar, &reverse, &truth);
     if (!parsed) {
       Py_XDECREF(row);
       throw PythonError();
     }
     for (int id = 0; id < kNumArith; ++id) {
       if (std::strcmp(methods[id], method) != 0) continue;
-      ariths[type][id] = {Record(array), Record(scalar), Record(reverse), type == kNumpy};
+      ariths[type][id] = {Record(array), Record(scalar), Record(reverse), type == kNumpy, Record(truth)};
       ++found;
     }
     Py_DECREF(row);

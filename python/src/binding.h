@@ -227,10 +227,12 @@ inline ArrayType ArrayTypeOf(PyObject* o) { return IsNumpy(o) ? kNumpy : kClassi
 /* The attributes of an operator without parameters, parsed once. */
 const AttrsPtr& PlainAttrs(const Op* op);
 /* The records behind a function of two operands, null where it has none. `reverse` is for scalar OP
- * array. `typed`: those with a number have a parameter is_int. */
+ * array. `typed`: those with a number have a parameter is_int. `truth` is for bool arrays beside
+ * True or False, on either side, whose result is bool as that of two bool arrays. */
 struct BinaryRecords {
   const Op *array, *scalar, *reverse;
   bool typed;
+  const Op* truth = nullptr;
 };
 /* Of two arrays, or an array and a number; otherwise NotImplemented. Throws. */
 PyObject* RunBinary(const BinaryRecords& records, PyObject* a, PyObject* b, PyObject* out);

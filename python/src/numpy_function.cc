@@ -419,8 +419,8 @@ PyObject* Call(PyObject* self, PyObject* const* args, size_t count, PyObject* na
 
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   PyObject *rest, *dict;
-  const char *array, *scalar, *reverse, *kind_name;
-  if (!PyArg_ParseTuple(args, "OO!ssss", &rest, &PyDict_Type, &dict, &array, &scalar, &reverse, &kind_name)) return nullptr;
+  const char *array, *scalar, *reverse, *kind_name, *truth = "";
+  if (!PyArg_ParseTuple(args, "OO!ssss|s", &rest, &PyDict_Type, &dict, &array, &scalar, &reverse, &kind_name, &truth)) return nullptr;
   PyObject* self = type->tp_alloc(type, 0);
   if (!self) return nullptr;
   NumpyFunction& f = *reinterpret_cast<NumpyFunction*>(self);
@@ -429,7 +429,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   f.dict = Py_NewRef(dict);
   f.weakrefs = nullptr;
   f.unary = nullptr;
-  f.binary = {nullptr, nullptr, nullptr, true};
+  f.binary = {nullptr, nullptr, nullptr, true, nullptr};
   f.kind = kReduces;
   f.keeps = f.ranges = false;
   f.moves = kStays;
@@ -453,6 +453,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
       f.binary.array = op;
       if (scalar[0]) f.binary.scalar = Op::Get(scalar);
       if (reverse[0]) f.binary.reverse = Op::Get(reverse);
+      if (truth[0]) f.binary.truth = Op::Get(truth);
     }
     if (PyObject_HasAttrString(rest, "_shows")) Viewing().insert(f.unary);
   } catch (...) {

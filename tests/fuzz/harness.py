@@ -20,6 +20,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHUNK = 400          # cases of a worker's life
 LONGEST = 30.0       # seconds for one call; the slowest of the accepted ones takes two
+ASLEEP = 5.0         # seconds between two looks at a worker after which this process was stopped, or elsewhere
 # What the address sanitizer does instead of throwing std::bad_alloc, which the library answers.
 NO_MEMORY = re.compile("SUMMARY: AddressSanitizer: (out-of-memory|allocation-size-too-big)|ERROR: Failed to mmap")
 
@@ -30,6 +31,7 @@ class Life:
     def __init__(self, folder, name, arguments, longest=LONGEST):
         self.state, self.longest = os.path.join(folder, name + ".state"), longest
         self.said, self.seen, self.since = os.path.join(folder, name + ".out"), None, time.monotonic()
+        self.looked = self.since
         open(self.state, "w").close()
         with open(self.said, "wb") as out:
             self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "worker.py"),
@@ -47,6 +49,9 @@ class Life:
     def poll(self):
         """Returns None while it runs, else how it ended: 'done', 'hang' or 'crash STATUS'."""
         status, now = self.process.poll(), self.at()
+        last, self.looked = self.looked, time.monotonic()
+        if self.looked - last > ASLEEP:     # whoever stops this process, or the machine, stops workers as well
+            self.since += self.looked - last
         if status is not None:
             return "done" if status == 0 and now[0] == -1 else f"crash {status}"
         if now != self.seen:

@@ -111,9 +111,9 @@ def onnx_run(*_):
 onnx_named = onnx_numpy = onnx_run
 
 
-def NumpyFunction(rest, attributes, arrays, number, left, kind):   # pylint: disable=invalid-name
+def NumpyFunction(rest, attributes, arrays, number, left, kind, truth=""):   # pylint: disable=invalid-name
     """A function of mx.np: `rest`, which serves every call, by the name that `attributes` say."""
-    del arrays, number, left, kind    # what the compiled binding calls itself
+    del arrays, number, left, kind, truth    # what the compiled binding calls itself
     attributes = dict(attributes)
     attributes.pop("__wrapped__", None)
     for name, value in attributes.items():

@@ -222,9 +222,9 @@ def _unary(name):
     return lambda self: invoke(handle_of(name), (self,), (), ())
 
 
-def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
+def _binary(array_op, scalar_op, in_place=False, typed=False, reflected="", truth_op=""):
     """The method of an operator; `reflected`: of one whose left operand, with that method, has been
-    asked."""
+    asked. `truth_op`: what a bool array and True or False run."""
     def method(self, other):
         out = self if in_place else None
         scalar = _scalar(other) if scalar_op and not isinstance(other, NDArrayBase) else None
@@ -232,6 +232,8 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
             keys, values = ("scalar",), (scalar,)
             if typed and in_place and isinstance(other, float) and array_op != "_npi_true_divide" and self._dtype_id not in _NO_INTEGERS:
                 other = self._whole(other)
+            if truth_op and isinstance(other, (bool, np.bool_)) and self.dtype == np.bool_:
+                return invoke(handle_of(truth_op), (self,), ("scalar", "is_int"), (scalar, True), out)
             if typed:
                 keys, values = ("scalar", "is_int"), (scalar, isinstance(other, (numbers.Integral, np.bool_)))
             return invoke(handle_of(scalar_op), (self,), keys, values, out)
@@ -254,13 +256,14 @@ def _binary(array_op, scalar_op, in_place=False, typed=False, reflected=""):
 
 def _add_operators(cls, rows, typed=False):
     """Python's operators of two operands, from rows as `_configure` gets them."""
-    for method, arrays, number, left in rows:
-        setattr(cls, f"__{method}__", _binary(arrays, number, typed=typed))
+    for method, arrays, number, left, *more in rows:
+        truth = more[0] if more else ""
+        setattr(cls, f"__{method}__", _binary(arrays, number, typed=typed, truth_op=truth))
         if f"__{method}__" in vars(object):     # Python itself reflects comparisons
             continue
-        setattr(cls, f"__r{method}__", _binary(arrays, left, typed=typed, reflected=f"__{method}__"))
+        setattr(cls, f"__r{method}__", _binary(arrays, left, typed=typed, reflected=f"__{method}__", truth_op=truth))
         if typed or method != "pow":            # `y = x; y **= 2` leaves `x` alone in 1.x
-            setattr(cls, f"__i{method}__", _binary(arrays, number, in_place=True, typed=typed))
+            setattr(cls, f"__i{method}__", _binary(arrays, number, in_place=True, typed=typed, truth_op=truth))
 
 
 class NDArrayBase:

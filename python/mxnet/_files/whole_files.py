@@ -51,6 +51,8 @@ class NewFile:
         try:
             self.file = self._open()
         except OSError as error:
+            if error.filename:    # that of the file beside it, whose name nobody knows
+                error.filename = self._target
             raise as_mxnet_error(error) from None
 
     def _open(self):

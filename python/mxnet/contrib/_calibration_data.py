@@ -25,7 +25,7 @@ def count_or_none(argument, value):
 
 def logger_or_none(logger):
     """Something with a method `info`, or None."""
-    if logger is not None and not callable(getattr(logger, "info", None)):
+    if logger is not None and not all(callable(getattr(logger, name, None)) for name in ("debug", "info")):
         raise CheckedTypeError(f"[quantization] logger is a {type(logger).__name__}; a logging.Logger, or None, is accepted")
     return logger
 
@@ -39,13 +39,16 @@ def collector_or_none(collector):
 
 
 def _batch(index, entry):
-    """The arrays of one batch."""
+    """The arrays of one batch. Only networks in float32 are quantized, and NumPy's numbers are
+    float64 by themselves."""
     arrays = list(entry) if isinstance(entry, (list, tuple)) else [entry]
     for i, array in enumerate(arrays):
         if isinstance(array, np.ndarray):
             arrays[i] = nd.array(array, dtype=array.dtype)
         elif not isinstance(array, NDArray):
             raise CheckedTypeError(f"[quantization] batch {index} of calib_data has a {type(array).__name__}; arrays are accepted")
+        if arrays[i].dtype == np.float64:
+            arrays[i] = arrays[i].astype("float32")
     if not arrays:
         raise CheckedValueError(f"[quantization] batch {index} of calib_data is empty; it needs the network's inputs")
     return arrays

@@ -1,5 +1,10 @@
 """Which layers of a quantized network compute in integers, which do not, and why."""
+import warnings
 from collections import namedtuple
+
+from .._operators.functions import op_info
+from .._startup.process import outside
+from ..base import MXNetError
 
 __all__ = ["LayerForm", "QuantizationReport"]
 
@@ -44,13 +49,32 @@ class QuantizationReport(list):
         return "\n".join(lines)
 
 
+def operator_or_none(name):
+    """The name that an operator goes by first."""
+    try:
+        return op_info(name).name
+    except MXNetError:
+        return None
+
+
+def warn_of_unknown_names(original, layers, parts, operators):
+    """A name that is nothing's stays without effect, which nobody would notice."""
+    names = [node.name for node in original.nodes() if node.op not in (None, "null")]
+    unknown = {"exclude_layers": [name for name in layers if name not in names],
+               "exclude_layers_match": [part for part in parts if not any(part in name for name in names)],
+               "exclude_operators": [name for name in operators if operator_or_none(name) is None]}
+    said = [f"{argument} has {', '.join(map(repr, found))}" for argument, found in unknown.items() if found]
+    if said:
+        warnings.warn(f"[quantization] {'; '.join(said)}: no node of the network, or no operator, is called so; "
+                      f"accepted: names of nodes, such as {names[:3]}, parts of these, and operators", stacklevel=outside())
+
+
 def report_of(original, folded, quantized, asked):
     """The report of a network.
 
     `original`: the graph in float32, and `folded` what parameters were folded into. `quantized`:
-    what was made of it. `asked`: the "layers" and "parts" of names that are to stay, and which
-    nodes would become integers "without smart" choice, "without exclusions" of operators either,
-    and "without floats" around them.
+    what was made of it. `asked`: the "layers", "parts" of names and "operators" that are to stay,
+    and which nodes would become integers "without smart" choice, and "without floats" around them.
     """
     made = {node.name for node in quantized.nodes()}
     kept = {node.name for node in folded.nodes()}
@@ -61,10 +85,10 @@ def report_of(original, folded, quantized, asked):
         part = next((part for part in asked["parts"] if part in node.name), None)
         if part is not None:
             return f"exclude_layers_match has {part!r}"
+        if operator_or_none(node.op) in asked["operators"]:
+            return f"exclude_operators has {node.op}"
         if node.name in asked["without smart"]:
             return "quantize_mode 'smart': it does not lie between two layers in integers"
-        if node.name in asked["without exclusions"]:
-            return f"exclude_operators has {node.op}"
         if node.name in asked["without floats"]:
             return "what it reads and what reads it are floats, or it moves floats"
         return f"{node.op} has no form on integers, or none for its parameters and readers"

@@ -23,7 +23,7 @@ from ..util import accepts_device
 from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
                            _LayerHistogramCollector, _LayerOutputMinMaxCollector, _quantized_array, _warn_of_cut_values, combine_histogram)
 from ._calibration_data import ACCEPTED, Batches, collector_or_none, count_or_none, first_batch, logger_or_none
-from ._quantization_report import QuantizationReport, report_of
+from ._quantization_report import QuantizationReport, operator_or_none, report_of, warn_of_unknown_names
 
 __all__ = ["CalibrationCollector", "QuantizationReport", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model",
            "quantize_model_mkldnn", "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
@@ -440,10 +440,10 @@ def _graph_of(network, arrays):
             {n: params[n] for n in out.list_auxiliary_states() if n in params})
 
 
-def _block(symbol, inputs, arrays, ctx):
-    """A block of a graph with these parameters."""
+def _block(symbol, inputs, arrays, ctx, dtypes):
+    """A block of a graph with these parameters, whose inputs have these dtypes."""
     from ..symbol import var
-    net = gluon.SymbolBlock(symbol, [var(n) for n in inputs])
+    net = gluon.SymbolBlock(symbol, [var(n, dtype=dtype) for n, dtype in zip(inputs, dtypes)])
     for name, param in net.collect_params().items():
         param.grad_req = "null"
         param._load_init(arrays[name], [ctx], cast_dtype=True, dtype_source="saved")
@@ -484,6 +484,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     batches = None if calib_data is None else Batches(calib_data)
     arrays = first_batch(batches, data_shapes)
     inputs, given, arg_params, aux_params = _graph_of(network, arrays)
+    warn_of_unknown_names(given, layers, parts, operators)
     excluded = layers + [n.name for n in given.nodes() if any(part in n.name for part in parts)]
     if logger:
         logger.info("These layers have been excluded %s", excluded)
@@ -493,8 +494,8 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     def becomes_integers(merge=True, **other):
         made, _ = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=merge, calibrated=mode != "none", **{**ask, **other})
         return {n.name[len("quantized_"):] for n in made.nodes() if n.name.startswith("quantized_")}
-    asked = {"layers": layers, "parts": parts, "without smart": becomes_integers(quantize_mode="full"),
-             "without exclusions": becomes_integers(quantize_mode="full", excluded_operators=[]),
+    asked = {"layers": layers, "parts": parts, "operators": {operator_or_none(name) for name in operators},
+             "without smart": becomes_integers(quantize_mode="full"),
              "without floats": becomes_integers(merge=False, quantize_mode="full")}
     report = report_of(given, sym, qsym, asked)
     if logger:
@@ -503,7 +504,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
         collector = _new_collector(mode, quantized_dtype, wanted, LayerOutputCollector, logger)
         qsym = _calibrated(sym, arg_params, aux_params, qsym, collector, inputs, (batch[:len(inputs)] for batch in batches), ctx, limits,
                            logger, quantized_dtype)
-    net = _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx)
+    net = _block(qsym, inputs, {**_quantize_params(qsym, arg_params), **aux_params}, ctx, [a.dtype for a in arrays])
     net.quantization = report
     return net
 

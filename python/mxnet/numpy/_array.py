@@ -34,7 +34,7 @@ def _function(name):
     return getattr(importlib.import_module("mxnet.numpy.multiarray"), name)    # which stands on this module
 
 
-_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()])
+_Base = _numpy_base(NDArray, [(method, row.arrays, row.number, row.left, row.truth) for method, row in PYTHON_OPERATORS.items()])
 
 
 @compiled("_npi_reshape")

@@ -17,14 +17,17 @@ class Binary:
         Python's operator: "add" for ``__add__``.
     arrays, number, left : str
         The operators of two arrays, of an array and a number, and of a number on the left.
+    truth : str
+        The operator of a bool array and True or False, on either side, where that gives bool.
     """
 
-    __slots__ = ("name", "aliases", "method", "arrays", "number", "left")
+    __slots__ = ("name", "aliases", "method", "arrays", "number", "left", "truth")
 
-    def __init__(self, name, method=None, commutes=False, aliases="", left=None):
+    def __init__(self, name, method=None, commutes=False, aliases="", left=None, truth=""):
         self.name, self.method, self.aliases = name, method, tuple(aliases.split())
         self.arrays, self.number = f"_npi_{name}", f"_npi_{name}_scalar"
         self.left = self.number if commutes else f"_npi_{left or 'r' + name}_scalar"
+        self.truth = truth and f"_npi_{truth}_scalar"
 
 
 class Products(Binary):
@@ -38,9 +41,9 @@ class Products(Binary):
 
 
 BINARY = (
-    Binary("add", "add", True),
+    Binary("add", "add", True, truth="logical_or"),
     Binary("subtract", "sub"),
-    Binary("multiply", "mul", True),
+    Binary("multiply", "mul", True, truth="logical_and"),
     Binary("true_divide", "truediv", aliases="divide"),
     Binary("mod", "mod", aliases="remainder"),
     Binary("power", "pow", aliases="pow"),
@@ -57,10 +60,10 @@ BINARY = (
     Binary("greater", "gt", left="less"),
     Binary("greater_equal", "ge", left="less_equal"),
     Products("matmul", "matmul"),
-    Binary("maximum", commutes=True),
-    Binary("minimum", commutes=True),
-    Binary("fmax", commutes=True),
-    Binary("fmin", commutes=True),
+    Binary("maximum", commutes=True, truth="logical_or"),
+    Binary("minimum", commutes=True, truth="logical_and"),
+    Binary("fmax", commutes=True, truth="logical_or"),
+    Binary("fmin", commutes=True, truth="logical_and"),
     Binary("fmod"),
     Binary("hypot", commutes=True),
     Binary("gcd", commutes=True),

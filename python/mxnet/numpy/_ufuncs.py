@@ -110,6 +110,10 @@ def _is_number(value):
     return isinstance(value, _NUMBERS) and not isinstance(value, onp.ndarray)
 
 
+def _is_truth(value):
+    return isinstance(value, (bool, onp.bool_))
+
+
 def _number_params(value):
     return {"scalar": float(value), "is_int": isinstance(value, _WHOLE)}
 
@@ -142,6 +146,10 @@ def _unary(row, name):
 
 def _run_binary(row, x1, x2):
     """What runs the row on its arrays, and these."""
+    if row.truth and (_is_truth(x2) or _is_truth(x1)):
+        array, truth = (operand(x1), x2) if _is_truth(x2) else (operand(x2), x1)
+        if not is_symbol(array) and array.dtype == onp.bool_:
+            return [array], lambda inputs, into: call(row.truth, inputs, into, **_number_params(truth))
     if _is_number(x2) and row.number:
         params = _number_params(x2)
         return [operand(x1)], lambda inputs, into: call(row.number, inputs, into, **params)
@@ -185,7 +193,7 @@ for _row in UNARY:
 for _row in BINARY:
     for _name in (_row.name,) + _row.aliases:
         if _row.arrays and _row.number:
-            _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left, _kind_of(_row))
+            _publish(_name, _row.arrays, _binary(_row, _name), _row.number, _row.left, _kind_of(_row), _row.truth)
 
 
 _PLAIN = (int, float)

@@ -478,7 +478,7 @@ def test_jobs_listen_through_the_interfaces_that_are_named(two_hosts):
     done = subprocess.run(["ip", "netns", "exec", first, *LAUNCH, "-n", "2", "-s", "0", "-H", str(two_hosts.folder / "hosts"),
                            "--host-ip", "10.77.0.1", sys.executable, str(two_hosts.folder / "connects.py"), str(two_hosts.folder)],
                           env={**os.environ, "PATH": f"{two_hosts.folder}:{os.environ['PATH']}", "DMLC_INTERFACE": "10.77.0.0/24"},
-                          cwd=ROOT, capture_output=True, text=True, timeout=100)
+                          cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("open in 77") >= 7 and "closed in 88" in done.stdout and "open in 88" not in done.stdout, done.stdout
 

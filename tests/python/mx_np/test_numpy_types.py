@@ -1,6 +1,7 @@
 """dtypes of mx.np: limits, casts, promotion; NumPy's functions on mx.np's arrays; NumPy's functions
 in mx.np."""
 import logging
+import operator
 
 import numpy as onp
 import pytest
@@ -64,8 +65,8 @@ def test_one_promotion(numpy_defaults):
 
 
 @pytest.mark.parametrize("dtype,number,want", [("int32", 2, "int32"), ("int32", 2.5, "float64"), ("int32", True, "int32"),
-                                               ("bool", 2, "int64"), ("bool", 2.5, "float64"), ("float16", 2.5, "float16"),
-                                               ("bfloat16", 2.5, "bfloat16")])
+                                               ("bool", True, "bool"), ("bool", 2, "int64"), ("bool", 2.5, "float64"),
+                                               ("float16", 2.5, "float16"), ("bfloat16", 2.5, "bfloat16")])
 def test_numbers_beside_arrays(dtype, number, want):
     x = np.ones(2, dtype=dtype)
     for got in (np.dot(x, number), np.dot(number, x), np.outer(x, number), np.kron(number, x), np.append(x, number),
@@ -74,6 +75,52 @@ def test_numbers_beside_arrays(dtype, number, want):
     assert np.result_type(x, number) == want
     if dtype == "int32":
         onp.testing.assert_array_equal(np.dot(x, number).asnumpy(), [number, number])
+
+
+TRUTHS = {"add": operator.add, "multiply": operator.mul, "maximum": None, "minimum": None, "fmax": None, "fmin": None}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("truth", [True, False, onp.True_, onp.False_])
+def test_a_truth_value_beside_bools_gives_bools(name, truth):
+    """As NumPy: + is "or", * is "and"; numbers make integers of bools."""
+    values = onp.array([True, False])
+    x, function = np.array(values, dtype="bool"), getattr(np, name)
+    want = getattr(onp, name)(values, truth)
+    out = np.zeros(2, dtype="bool")
+    everywhere = np.ones(2, dtype="bool")
+    got = [function(x, truth), function(truth, x), function(x, truth, out=out), function(x, truth, where=everywhere)]
+    if TRUTHS[name]:
+        got += [TRUTHS[name](x, truth), TRUTHS[name](truth, x)]
+    for one in got:
+        assert one.dtype == onp.bool_
+        onp.testing.assert_array_equal(one.asnumpy(), want)
+    assert function(x, 1).dtype == onp.int64 and function(x, 1.5).dtype == onp.float64
+    for dtype in ("int8", "float16", "int64"):
+        assert function(np.ones(2, dtype=dtype), truth).dtype == dtype
+
+
+def test_truth_values_in_place():
+    x = np.array([True, False], dtype="bool")
+    x *= True
+    assert x.dtype == onp.bool_ and x.tolist() == [True, False]
+    x += True
+    assert x.dtype == onp.bool_ and x.tolist() == [True, True]
+    x *= onp.False_
+    assert x.dtype == onp.bool_ and x.tolist() == [False, False]
+
+
+def test_truth_values_in_a_hybrid_block():
+    """What was traced with bools is traced again for numbers."""
+    class Net(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return (x + True) * 1
+
+    net = Net()
+    net.hybridize()
+    assert net(np.array([True, False], dtype="bool")).tolist() == [1, 1]
+    assert net(np.array([3, 4], dtype="int32")).tolist() == [4, 5]
+    assert net(np.array([True, False], dtype="bool")).tolist() == [1, 1]
 
 
 def test_promotion_runs_no_operators(monkeypatch):

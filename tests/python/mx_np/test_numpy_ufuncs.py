@@ -119,6 +119,8 @@ def test_numbers_on_either_side(name, row):
         for number in (2,) if whole else (2, 2.5, onp.float64(2.5), onp.float32(2.5), onp.int64(2), True):
             integer = isinstance(number, (int, onp.integer))
             meeting = dtype if dtype.startswith("float") else "float64" if not integer else "int64" if dtype == "bool" else dtype
+            if number is True and row.truth:
+                meeting = dtype
             for left in (False, True):
                 args = (number, from_values(x)) if left else (from_values(x), number)
                 got = getattr(np, name)(*args)

@@ -33,6 +33,27 @@ def test_a_crash_a_hang_and_a_wrong_error_are_noticed(tmp_path):
         assert line in result.stdout
 
 
+def test_a_machine_that_slept_is_no_hang(tmp_path, monkeypatch):
+    """The clock goes on where all processes are stopped; a call is late by what was seen of it."""
+    monkeypatch.syspath_prepend(FUZZ)
+    import harness as fuzz
+    clock = [0.0]
+    monkeypatch.setattr(fuzz.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(fuzz.subprocess, "Popen", lambda *given, **more: Asleep())
+    life = fuzz.Life(str(tmp_path), "w0", [])
+    (tmp_path / "w0.state").write_text("3\nline")
+    ends = []
+    for step in (1, 3600, 4, 3600, *[4] * 6, 4):
+        clock[0] += step
+        ends.append(life.poll())
+    assert ends == [None] * 10 + ["hang"]
+
+
+class Asleep:
+    """A process that does nothing."""
+    poll = kill = wait = lambda self: None
+
+
 def test_the_calls_of_about_a_minute_find_nothing():
     """So many and not so long: a faster machine makes no other calls."""
     result = harness("--minutes", "10", "--calls", "16000", "--seed", "17", "--workers", "2", seconds=700)

@@ -1,6 +1,7 @@
 """explain(): the plan as data, as text and as a page."""
 import json
 import os
+import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -212,7 +213,12 @@ def test_errors(tmp_path):
     x = mx.nd.ones((1, 3, 8, 8))
     with pytest.raises(ValueError, match=r"\[explain\] runs=-1"):
         net.explain(x, runs=-1)
-    with pytest.raises(FileNotFoundError):
-        net.explain(x, path=str(tmp_path / "none" / "plan.html"), runs=0)
+    for runs in ("a", 1.5, None):
+        with pytest.raises(TypeError, match=r"\[explain\] .* was given; accepted: an integer"):
+            net.explain(x, runs=runs)
+    missing = str(tmp_path / "none" / "plan.html")
+    with pytest.raises(FileNotFoundError, match=re.escape(missing)) as caught:
+        net.explain(x, path=missing, runs=0)
+    assert caught.value.filename == missing
     with pytest.raises(ValueError, match=r"\[explain\] path='plan.png'; accepted: names that end in \.html, "):
         net.explain(x, path="plan.png", runs=0)

@@ -159,7 +159,7 @@ def test_floats_that_others_read_stay_apart(reader):
 def test_batches_of_other_sizes():
     """A plan for each size; weights are packed once."""
     net, arrays, _ = quantized(network("2d"), SHAPES["2d"])
-    block = quantization._block(net, ["data"], arrays, mx.cpu())
+    block = quantization._block(net, ["data"], arrays, mx.cpu(), ["float32"])
     block.hybridize(static_alloc=True, static_shape=True)
     whole = block(arrays["data"]).asnumpy()
     for _ in range(2):

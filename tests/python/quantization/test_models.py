@@ -2,6 +2,7 @@
 import ctypes
 import json
 import logging
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -130,7 +131,8 @@ def test_calibration_takes_what_gives_batches():
         yield from batches
     whole = mx.nd.concat(*batches, dim=0)
     for given in (loader, lambda: loader(), lambda: batches, generated, generated(), iter(batches), tuple(batches),
-                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
+                  [[b, mx.nd.zeros(4)] for b in batches], [b.asnumpy() for b in batches], [b.asnumpy().astype("float64") for b in batches],
+                  [b.astype("float64") for b in batches], mx.io.NDArrayIter(whole, batch_size=4),
                   lambda: mx.io.NDArrayIter(whole, batch_size=4)):
         made = quantization.quantize_net(net, calib_data=given, calib_mode="naive")
         np.testing.assert_array_equal(made(x).asnumpy(), wanted, err_msg=repr(given))
@@ -156,12 +158,31 @@ def test_the_report_says_what_stayed_in_floats():
     assert report(exclude_layers_match=["e_f"])["e_fwd"].why == "exclude_layers_match has 'e_f'"
     operators = report(exclude_operators=["FullyConnected"])
     assert operators["e_fwd"].why == operators["d_fwd"].why == "exclude_operators has FullyConnected"
+    assert operators["c_fwd"].form == "integers" and "exclude_operators" not in operators["f_flatten0"].why
     floats = report(exclude_layers=["d_fwd", "e_fwd"])
     between = "what it reads and what reads it are floats, or it moves floats"
     assert [name.split("_")[0] for name, row in floats.items() if row.why == between] == ["a", "f"]
     made = quantization.quantize_net(net, data_shapes=[(4, 3, 8, 8)], exclude_layers=["d_fwd"])
     assert "d_fwd" in made.quantization.in_floats() and "d_fwd" in str(made.quantization)
     assert str(made.quantization).splitlines()[0].endswith("4 in float32")
+
+
+def test_names_that_are_nothing_are_said():
+    net, data = small_net(), [pictures()]
+    unknown = "exclude_layers has 'no_layer'; exclude_layers_match has 'zz'; exclude_operators has 'NoOperator'"
+    with pytest.warns(UserWarning, match=unknown) as said:
+        quantization.quantize_net(net, calib_data=data, calib_mode="naive", exclude_layers=["no_layer"], exclude_layers_match=["zz"],
+                                  exclude_operators=["NoOperator", "Pooling"])
+    assert said[0].filename == __file__
+
+
+def test_nothing_to_warn_of():
+    """Also of the dtypes of inputs, which the batches have."""
+    net = small_net()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in ({"calib_data": [pictures()], "calib_mode": "naive"}, {"data_shapes": [pictures().shape]}):
+            quantization.quantize_net(net, exclude_operators=["Pooling", "LayerNorm"], **data)
 
 
 def test_the_report_of_a_smart_choice_and_of_many_alike():
@@ -360,6 +381,7 @@ NET, PARAMS = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name=
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_examples="5"), TypeError, "num_calib_examples is a str"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], num_calib_batches=0), ValueError, "num_calib_batches is 0; an int"),
     (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=print), TypeError, "logger is a builtin_function"),
+    (lambda q: q.quantize_net(small_net(), data_shapes=[(1, 3, 8, 8)], logger=warnings), TypeError, "logger is a module"),
     (lambda q: q.quantize_net(small_net(), calib_mode="custom", calib_data=loader(), LayerOutputCollector=q.CalibrationCollector),
      TypeError, "LayerOutputCollector is the class CalibrationCollector"),
     (lambda q: q.quantize_net(small_net(), exclude_layers="x", data_shapes=[(1, 3, 8, 8)]), ValueError, "exclude_layers is 'x'"),

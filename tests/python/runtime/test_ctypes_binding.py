@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @pytest.mark.parametrize("name", ["passes/test_explain.py", "runtime/test_autograd.py", "gluon/test_gluon_block.py",
-                                  "kvstore/test_kvstore.py"])
+                                  "kvstore/test_kvstore.py", "mx_np/test_numpy_types.py"])
 def test_file(name):
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, name)],
                           env={**os.environ, "MXNET_ENABLE_CYTHON": "0"}, capture_output=True, text=True)
