@@ -67,7 +67,7 @@ def measure(name, batch, level, folder, args):
             for column, (contestant, file) in COLUMNS.items():
                 if not os.path.exists(os.path.join(folder, file)) or (contestant != "ours" and not args.peers):
                     continue
-                if not onnx_contestants.is_held(contestant, level, quantized=True):
+                if not onnx_contestants.is_held(contestant, level):
                     continue
                 outputs = os.path.join(scratch, f"{len(running)}.npz")
                 c = begun(column, folder, inputs, outputs, level, args)
@@ -106,7 +106,7 @@ def printed(figures):
     def text(value, digits):
         return "-" if value is None else f"{value:.{digits}f}"
     def of_contestant(values, name, digits):
-        held = onnx_contestants.is_held(COLUMNS[name][0], figures["level"], quantized=True)
+        held = onnx_contestants.is_held(COLUMNS[name][0], figures["level"])
         return text(values.get(name), digits) if held else onnx_contestants.NOT_HELD
     f = figures
     cells = [ALL[f["network"]].title, str(f["batch"]), f["level"], *(of_contestant(f["ms"], n, 2) for n in COLUMNS), text(f["ratio"], 2),

@@ -15,8 +15,8 @@ LATER, SETTLE = 8, 3   # shapes behind the first other one, and how many do not 
 
 
 NOT_HELD = "not held"   # a cell of a contestant that cannot be measured at the row's level
-ABOUT_NOT_HELD = (f"{NOT_HELD}: onnxruntime has no switch for the level, and its 8-bit kernels take VNNI. Such a cell is not measured "
-                  "and counts in no ratio, median or least.")
+ABOUT_NOT_HELD = (f"{NOT_HELD}: onnxruntime has no switch for the level, and its kernels take AVX-512 and VNNI. Such a cell is not "
+                  "measured and counts in no ratio, median or least.")
 
 
 def environment(name, level, env):
@@ -25,10 +25,9 @@ def environment(name, level, env):
     return dict(env, ONEDNN_MAX_CPU_ISA="AVX2") if level == "avx2" and name != "onnxruntime" else env
 
 
-def is_held(name, level, quantized):
-    """Can the contestant be measured at the level? In float32 onnxruntime takes AVX-512 in the rows
-    of AVX2, which only makes it harder to beat. In 8 bits VNNI would be another comparison."""
-    return not (name == "onnxruntime" and level == "avx2" and quantized)
+def is_held(name, level):
+    """Can the contestant be measured at the level?"""
+    return not (name == "onnxruntime" and level == "avx2")
 
 
 class Runtime:

@@ -24,7 +24,9 @@ constexpr double kNsOfRoundNode = 4000;     // less where plans of a body may se
 constexpr int kMostTimed = 6;               // runs of a plan, behind the first
 constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they tell how long a plan runs
 constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
-constexpr double kNsOfRehearsed = 800000;   // the longest: what longer ones leave in memory is more than what they save
+constexpr double kNsOfRehearsed = 2000000;  // the longest: what longer ones leave in memory is more than what they save
+constexpr double kRehearseAgain = 300;      // times as long as a rehearsal calls take before the next one,
+constexpr int kSoonAgain = 50;              // and calls before the second, since the first one writes recipes
 constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that a run may read from the file, to keep forms of its own,
 constexpr size_t kPartGivenBack = 16;       // or this part of all
 constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
@@ -147,9 +149,19 @@ std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
  * One of the first calls of a model whose sizes are free runs node by node, too: what a new shape
  * would wait for is there then (tables of the steps and their recipes, forms of small weights, code
  * in the processor's caches). The thread that gives memory back is started for any of them. Null:
- * there is nothing to rehearse, or it was done.
+ * there is nothing to rehearse, or it was done a moment ago.
+ *
+ * It is done again now and then, in one of 300 parts of the time: what is not used for some tenths
+ * of a second leaves the caches, and the host of a virtual machine may take its pages out of the
+ * tables that lead there. A tiny model is computed in a tenth of the time that its code takes to
+ * come back.
  */
 std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
+  if (rehearse_every_ > 0) {
+    if (++since_rehearsal_ < rehearse_every_) return nullptr;
+    since_rehearsal_ = 0;
+    return IsQuick(ElementsOf(env)) ? Once(true) : nullptr;
+  }
   if (same_again_ >= kBeforeRehearsal || !grows_ || !IsModel() || root_.stages.empty() || ++same_again_ < kBeforeRehearsal) return nullptr;
   const auto is_free = [](const ValueInfo& v) {
     return !v.has_shape || std::any_of(v.dims.begin(), v.dims.end(), [](const Dimension& d) { return d.size < 0; });
@@ -165,11 +177,20 @@ std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
 }
 
 void Runner::Rehearse(const NodeByNode& once, Env env) {
+  double ns = 0;
   try {
-    RunOnce(once, &env);
+    ns = RunOnce(once, &env);
   } catch (const Error&) {  // plans do without it
     LeaveOnce();
   }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (++rehearsals_ == 1) {
+    rehearse_every_ = kSoonAgain;
+    return;
+  }
+  rehearsal_ns_ = std::min(rehearsal_ns_, ns);  // others computed on these cores, too
+  const double planned = root_.stages.front()->fastest_ns.load(std::memory_order_relaxed);
+  rehearse_every_ = static_cast<int>(std::min(kRehearseAgain * std::max(1.0, rehearsal_ns_ / planned), 1e9));
 }
 
 /* From now on new shapes get plans. */
@@ -179,7 +200,8 @@ void Runner::LeaveOnce() {
   once_.reset();
 }
 
-void Runner::RunOnce(const NodeByNode& once, Env* env) {
+/* Returns nanoseconds. */
+double Runner::RunOnce(const NodeByNode& once, Env* env) {
   const bool tells = grows_ && once.recipes();
   const double elements = ElementsOf(*env);
   if (!session_->options().ctx.is_gpu()) AskForTeam();
@@ -187,9 +209,10 @@ void Runner::RunOnce(const NodeByNode& once, Env* env) {
   once.Run(env);
   const std::chrono::duration<double, std::nano> ns = std::chrono::steady_clock::now() - begin;
   if (once.read_again() > once.weight_bytes() + kMostGivenBack) LeaveOnce();  // it reads them again and again
-  if (!tells) return;
+  if (!tells) return ns.count();
   std::lock_guard<std::mutex> lock(mutex_);
   times_.PutOnce(elements, ns.count());
+  return ns.count();
 }
 
 /* `recipes`: many calls may want them. What plans have made of weights is read then, instead of the

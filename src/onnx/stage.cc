@@ -537,6 +537,7 @@ void Runner::Explain(std::string* into) {
     if (once_->recipes())
       *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes, " +
                std::to_string(once_->num_sizes()) + " of these compute sizes";
+    if (rehearsals_ > 0) *into += "; rehearsals: " + std::to_string(rehearsals_);
     *into += '\n';
   }
 }

@@ -123,7 +123,7 @@ class Runner {
   std::shared_ptr<const NodeByNode> ToRehearse(const Env& env);
   void Rehearse(const NodeByNode& once, Env env);
   void RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
-  void RunOnce(const NodeByNode& once, Env* env);
+  double RunOnce(const NodeByNode& once, Env* env);
   void LeaveOnce();
   std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
   std::shared_ptr<const NodeByNode> Once(bool recipes);
@@ -154,10 +154,14 @@ class Runner {
   std::shared_ptr<const NodeByNode> once_;
   bool met_once_ = false;  // a shape that it was to serve
   CallTimes times_;
-  int known_once_ = 0;              // calls of new shapes for which it has told
-  int same_again_ = 0;              // calls with the shapes of the one before, up to the rehearsal
-  bool never_once_ = false;         // it failed, or read too many weights
-  std::deque<std::string> recent_;  // types of the last calls, the last one first
+  int known_once_ = 0;  // calls of new shapes for which it has told
+  int same_again_ = 0;  // calls with the shapes of the one before, up to the rehearsal
+  int rehearsals_ = 0;
+  int rehearse_every_ = 0;           // calls with the same shapes; 0: it was not rehearsed
+  int since_rehearsal_ = 0;          // such calls
+  double rehearsal_ns_ = kNotTimed;  // what the fastest one took, but for the first
+  bool never_once_ = false;          // it failed, or read too many weights
+  std::deque<std::string> recent_;   // types of the last calls, the last one first
 };
 
 /* Makes one stage. */

@@ -119,6 +119,39 @@ def test_rehearsed_while_shapes_stay(proto):
     assert has_plans(model, 1)
 
 
+def rehearsals(model):
+    found = re.search(r"rehearsals: (\d+)", model.explain())
+    return int(found.group(1)) if found else 0
+
+
+def test_rehearsed_again_and_again(proto):
+    """What new shapes need stays in the caches, for a small part of the time."""
+    model, given = mx.onnx.load(proto.SerializeToString()), inputs_of(3)
+    want, told = model.run(given), []
+    for _ in range(400):
+        got = model.run(given)
+        told.append(rehearsals(model))
+    assert told[:4] == [0, 0, 0, 0] and told[5:54] == [1] * 49   # in the fifth call with the shapes of the one before
+    assert told[60:350] == [2] * 290   # 50 calls later; then not for 300, or more where it takes longer than the plan
+    for name, array in got.items():
+        np.testing.assert_array_equal(array.asnumpy(), want[name].asnumpy())
+    calls = 0
+    while rehearsals(model) < 3 and calls < 1 << 20:
+        model.run(given)
+        calls += 1
+    assert rehearsals(model) == 3 and has_plans(model, 1)
+
+
+def test_models_of_fixed_shapes_are_never_rehearsed():
+    weights = {"w": np.eye(8, dtype="float32")}
+    proto = model_of([node("MatMul", ["x", "w"], ["y"])], [info("x", TensorProto.FLOAT, [2, 8])],
+                     [info("y", TensorProto.FLOAT, None)], weights)
+    model = mx.onnx.load(proto.SerializeToString())
+    for _ in range(70):
+        model.run({"x": np.ones((2, 8), "float32")})
+    assert rehearsals(model) == 0
+
+
 def test_recipes_serve_other_batches(proto):
     """What converters made of a batch of 3 serves others; only the Reshape to a computed shape is
     converted anew."""
