@@ -26,6 +26,8 @@ constexpr int kBeforeRehearsal = 5;         // calls with the same shapes: they 
 constexpr double kSmaller = 8;              // times: what comes may be that much smaller than what stayed
 constexpr double kNsOfRehearsed = 2000000;  // the longest: what longer ones leave in memory is more than what they save
 constexpr double kRehearseAgain = 300;      // times as long as a rehearsal calls take before the next one,
+constexpr double kNsOfAgain = 200000;       // the longest that is done more than twice: nobody should wait for a longer one
+constexpr double kNever = 1e9;
 constexpr int kSoonAgain = 50;              // and calls before the second, since the first one writes recipes
 constexpr size_t kMostGivenBack = 1 << 20;  // bytes of weights that a run may read from the file, to keep forms of its own,
 constexpr size_t kPartGivenBack = 16;       // or this part of all
@@ -151,10 +153,10 @@ std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
  * in the processor's caches). The thread that gives memory back is started for any of them. Null:
  * there is nothing to rehearse, or it was done a moment ago.
  *
- * It is done again now and then, in one of 300 parts of the time: what is not used for some tenths
- * of a second leaves the caches, and the host of a virtual machine may take its pages out of the
- * tables that lead there. A tiny model is computed in a tenth of the time that its code takes to
- * come back.
+ * It is done twice, and where it takes little time now and then, in one of 300 parts of the time:
+ * what is not used for some tenths of a second leaves the caches, and the host of a virtual machine
+ * may take its pages out of the tables that lead there. A tiny model is computed in a tenth of the
+ * time that its code takes to come back.
  */
 std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
   if (rehearse_every_ > 0) {
@@ -190,7 +192,8 @@ void Runner::Rehearse(const NodeByNode& once, Env env) {
   }
   rehearsal_ns_ = std::min(rehearsal_ns_, ns);  // others computed on these cores, too
   const double planned = root_.stages.front()->fastest_ns.load(std::memory_order_relaxed);
-  rehearse_every_ = static_cast<int>(std::min(kRehearseAgain * std::max(1.0, rehearsal_ns_ / planned), 1e9));
+  const double rests = kRehearseAgain * std::max(1.0, rehearsal_ns_ / planned);
+  rehearse_every_ = static_cast<int>(rehearsal_ns_ > kNsOfAgain ? kNever : std::min(rests, kNever));
 }
 
 /* From now on new shapes get plans. */
