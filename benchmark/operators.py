@@ -32,7 +32,7 @@ CONTESTANTS = {"ours": 1, "torch": 2, "scipy": 3}   # their columns in the cases
 RECORDS = [size + end for end in ("", "-gradient") for size in operators_records.SIZES]
 
 
-def own_space(part, rows, usual):
+def own_space(part, rows, usual="float32"):
     """Namespace of this library's expressions, with arrays of the usual dtype, and the function
     that waits for results."""
     import mxnet as mx
@@ -45,7 +45,7 @@ def own_space(part, rows, usual):
     return {**operators_arrays.of(part, make, rows), "nd": mx.nd, "mx": mx}, mx.nd.waitall
 
 
-def torch_space(part, rows, usual):
+def torch_space(part, rows, usual="float32"):
     import torch
 
     def make(values, dtype, wanted=False):
@@ -84,7 +84,7 @@ class Stacked:
         return call
 
 
-def scipy_space(part, rows, usual):
+def scipy_space(part, rows, usual="float32"):
     import numpy as np
     import scipy.linalg
     make = lambda values, dtype, wanted=False: np.asarray(values, dtype or usual)   # noqa: E731

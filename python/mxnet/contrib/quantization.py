@@ -23,7 +23,8 @@ from ..util import accepts_device
 from ._calibration import (CalibrationCollector, _collect_ranges, _get_optimal_threshold, _get_optimal_thresholds,  # noqa: F401
                            _LayerHistogramCollector, _LayerOutputMinMaxCollector, _quantized_array, _warn_of_cut_values, combine_histogram)
 from ._calibration_data import ACCEPTED, Batches, collector_or_none, count_or_none, first_batch, logger_or_none
-from ._quantization_report import QuantizationReport, operator_or_none, report_of, warn_of_unknown_names
+from . import _quantization_report as _report
+from ._quantization_report import QuantizationReport, report_of
 
 __all__ = ["CalibrationCollector", "QuantizationReport", "calib_graph", "combine_histogram", "quantize_graph", "quantize_model",
            "quantize_model_mkldnn", "quantize_model_onednn", "quantize_net", "quantize_net_v2"]
@@ -484,7 +485,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     batches = None if calib_data is None else Batches(calib_data)
     arrays = first_batch(batches, data_shapes)
     inputs, given, arg_params, aux_params = _graph_of(network, arrays)
-    warn_of_unknown_names(given, layers, parts, operators)
+    _report.warn_of_unknown_names(given, layers, parts, operators)
     excluded = layers + [n.name for n in given.nodes() if any(part in n.name for part in parts)]
     if logger:
         logger.info("These layers have been excluded %s", excluded)
@@ -494,7 +495,7 @@ def quantize_net_v2(network, quantized_dtype="auto", quantize_mode="full", quant
     def becomes_integers(merge=True, **other):
         made, _ = _quantize_symbol(sym, cpu(), offline_params=list(arg_params), merge=merge, calibrated=mode != "none", **{**ask, **other})
         return {n.name[len("quantized_"):] for n in made.nodes() if n.name.startswith("quantized_")}
-    asked = {"layers": layers, "parts": parts, "operators": {operator_or_none(name) for name in operators},
+    asked = {"layers": layers, "parts": parts, "operators": {_report.operator_or_none(name) for name in operators},
              "without smart": becomes_integers(quantize_mode="full"),
              "without floats": becomes_integers(merge=False, quantize_mode="full")}
     report = report_of(given, sym, qsym, asked)

@@ -36,8 +36,9 @@ def test_names_and_order_of_arguments_are_those_of_1_9_1():
                           "dynamic_input_shapes", "run_shape_inference", "input_type", "input_shape"]
     assert mx.contrib.onnx.export_model is mx.onnx.export_model
     assert importlib.import_module('mxnet.onnx.mx2onnx').export_model is mx.onnx.export_model
-    for module, name in (("import_model", "import_model"), ("import_model", "get_model_metadata"), ("import_to_gluon", "import_to_gluon")):
-        assert getattr(importlib.import_module("mxnet.contrib.onnx.onnx2mx." + module), name) is getattr(mx.contrib.onnx, name)
+    reader = importlib.import_module("mxnet.contrib.onnx.onnx2mx")
+    for name in ("import_model", "get_model_metadata", "import_to_gluon"):
+        assert callable(getattr(mx.contrib.onnx, name)) and getattr(reader, name) is getattr(mx.contrib.onnx, name)
 
 
 OF_1_9_1 = """Activation BatchNorm BlockGrad Cast Concat Convolution Crop Deconvolution Dropout Embedding Flatten FullyConnected

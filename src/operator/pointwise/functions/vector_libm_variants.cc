@@ -21,6 +21,18 @@ struct Vector {
 };
 using Whole = Vector<kLanes>::Type;
 
+/* Some of the library's vectors lose the sign of a zero, which all functions keep that are 0
+ * there. */
+constexpr bool ZeroStays(int which) {
+  using namespace mxnet::pointwise;
+  return which != kVector_cos && which != kVector_cosh && which != kVector_acos && which != kVector_acosh;
+}
+
+inline Whole CallWhole(int which, void* function, Whole x) {
+  const Whole y = reinterpret_cast<Whole (*)(Whole)>(function)(x);
+  return ZeroStays(which) ? (x == 0.0 ? x : y) : y;
+}
+
 template <int lanes>
 inline typename Vector<lanes>::Type Call(int which, double (*one)(double), typename Vector<lanes>::Type x) {
   typename Vector<lanes>::Type y;
@@ -31,14 +43,17 @@ inline typename Vector<lanes>::Type Call(int which, double (*one)(double), typen
   }
   Whole all;
   for (int i = 0; i < kLanes; ++i) all[i] = x[i < lanes ? i : 0];
-  all = reinterpret_cast<Whole (*)(Whole)>(function)(all);
+  all = CallWhole(which, function, all);
   for (int i = 0; i < lanes; ++i) y[i] = all[i];
   return y;
 }
 
 inline double CallOne(int which, double (*one)(double), double x) {
   void* const function = mxnet::pointwise::g_vector_libm[kLevel][which];
-  return function ? reinterpret_cast<Whole (*)(Whole)>(function)(Whole{} + x)[0] : one(x);
+  if (!function) return one(x);
+  Whole all;
+  for (int i = 0; i < kLanes; ++i) all[i] = x;
+  return CallWhole(which, function, all)[0];
 }
 
 }  // namespace
