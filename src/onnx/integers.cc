@@ -585,7 +585,10 @@ bool RoundsToIntegers(const GraphProto& graph) {
 }
 
 std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made) {
-  if (HasIntegers(graph)) return Rewriter(graph, session, made).Run();
+  return HasIntegers(graph) ? Rewriter(graph, session, made).Run() : NodesOf(graph);
+}
+
+std::vector<const NodeProto*> NodesOf(const GraphProto& graph) {
   std::vector<const NodeProto*> nodes;
   for (const NodeProto& n : graph.nodes) nodes.push_back(&n);
   return nodes;

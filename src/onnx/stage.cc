@@ -386,10 +386,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats) : session_(session), graph_(graph), grows_(grows) {
-  if (in_floats)
-    for (const NodeProto& n : graph->nodes) nodes_.push_back(&n);
-  else
-    nodes_ = IntegerNodes(*graph, *session, &made_);
+  nodes_ = in_floats ? NodesOf(*graph) : IntegerNodes(*graph, *session, &made_);
   nodes_ = JoinTransposes(nodes_, *graph, *session, &made_);
   nodes_ = root_.nodes = JoinMasks(JoinRepeats(nodes_, *graph, &made_), *graph, *session, &made_);
   if (!IsModel() && !grows) {

@@ -1,8 +1,10 @@
 // Rounding to the steps of integers and back to floats, with a gradient that passes: what training
 // makes of QuantizeLinear and DequantizeLinear of ONNX files.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/nn_common.h"
@@ -33,13 +35,12 @@ using nn::Wanted;
 constexpr int64_t kChunk = 16384;  // elements that a thread takes at least
 
 ByteLimits IntegerLimits(int dtype) {
-  switch (dtype) {
-    case kInt8: return {-128, 127};
-    case kUint8: return {0, 255};
-    case kInt16: return {-32768, 32767};
-    case kUint16: return {0, 65535};
-    default: return {-2147483648.0f, 2147483648.0f};  // int32
-  }
+  ByteLimits limits{};
+  VisitInteger(dtype, "_fake_quantize", [&](auto tag) {
+    using Number = std::numeric_limits<decltype(tag)>;
+    limits = {static_cast<float>(Number::lowest()), static_cast<float>(Number::max())};
+  });
+  return limits;
 }
 
 /* `first`: where data, scale and zero begin among the inputs. */

@@ -67,14 +67,13 @@ def _(c):
     scale, zero = (np.broadcast_to(v.reshape(()) if v.size == 1 else v, shape) for v in (scale, zero))
     named = [c.const(scale, np.float32), c.const(zero, kind)]
     axis = None if single else c.axis(c.params["axis"])
+    beside = shape + (1,) * (c.ndim() - 1 - axis) if shape else ()
     if data is not None and (kind.itemsize != 2 or c.opset >= 21):
-        beside = shape + (1,) * (data.ndim - 1 - (axis or 0)) if shape else ()
         steps, origin = scale.reshape(beside), zero.reshape(beside).astype(np.float64)
         whole = np.clip(np.rint(data.astype(np.float32) / steps) + origin, limits.min, limits.max)
         return c.op("DequantizeLinear", c.const(whole, kind), *named, axis=axis)
     if kind.itemsize == 1 or (kind.itemsize == 2 and c.opset >= 21):
         return c.op("DequantizeLinear", c.op("QuantizeLinear", c[0], *named, axis=axis), *named, axis=axis)
-    beside = shape + (1,) * (c.ndim() - 1 - (axis or 0)) if shape else ()
     steps, origin = (c.const(v.reshape(beside), np.float32) for v in (scale, zero))
     whole = c.op("Add", c.op("Round", c.op("Div", c[0], steps)), origin)
     whole = c.op("Clip", whole, c.const(limits.min, np.float32), c.const(limits.max, np.float32))

@@ -25,5 +25,24 @@ void WriteFloats(const float* from, int dtype, void* to, int64_t n) {
     std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
 }
 
+void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to) {
+  constexpr int64_t kPart = 512;  // columns, whose sums stay in the first-level cache
+  ParallelFor((n + kPart - 1) / kPart, std::max<int64_t>(1, 65536 / (m * kPart)), [&](int64_t begin, int64_t end) {
+    alignas(64) float sums[kPart], row[kPart];
+    for (int64_t first = begin * kPart; first < std::min(end * kPart, n); first += kPart) {
+      const int64_t columns = std::min(kPart, n - first);
+      if (add)
+        ReadFloats(to, first, sums, columns);
+      else
+        std::fill_n(sums, columns, 0.f);
+      for (int64_t i = 0; i < m; ++i) {
+        ReadFloats(from, i * n + first, row, columns);
+        for (int64_t j = 0; j < columns; ++j) sums[j] += row[j];
+      }
+      WriteFloats(sums, to, first, columns);
+    }
+  });
+}
+
 }  // namespace nn
 }  // namespace mxnet

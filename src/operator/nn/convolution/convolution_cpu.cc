@@ -8,6 +8,7 @@
 #include "mxnet/op.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/only.h"
 #include "operator/nn/convolution/apart_windows.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/convolution/depthwise_planes.h"
@@ -268,7 +269,7 @@ void Zero(const TBlob& b) {
 // Gradient of a bias, or its addition, for tensors (batch, channels, inner) in either order.
 struct Channels {
   bool last;
-  int64_t batch, channels, inner;
+  int64_t channels, inner;
   /* f(channel, i, n): elements [at + i, at + i + n) are of that channel, or, with channels last, of
    * it and the next ones. */
   template <typename F>
@@ -308,6 +309,7 @@ void SumOverChannels(KernelArgs& args, const Channels& s, const TBlob& y, const 
     if (y.dtype == kFloat64) return SumRun(s, y.data<double>(), 0, size, sums.data<double>());
     return SumRun(s, y.data<float>(), 0, size, sums.data<float>());
   }
+  if (s.last) return SumHalfRows(y, size / s.channels, s.channels, false, sums);
   constexpr int64_t kPiece = 2048;
   float piece[kPiece], *wide = Workspace<float>(args, s.channels);
   std::fill_n(wide, s.channels, 0.f);
@@ -346,22 +348,6 @@ void ConvolutionForward(KernelArgs& args) {
   });
 }
 
-// `args` as if only the outputs of `mask` were wanted: widening writes back every wanted output, so
-// a call must not see those that it does not compute.
-class Only {
- public:
-  Only(const KernelArgs& args, unsigned mask) : args_(args), req_(args.req.ptr, args.req.ptr + args.req.size()) {
-    for (size_t i = 0; i < req_.size(); ++i)
-      if (!(mask >> i & 1u)) req_[i] = OpReq::kNull;
-    args_.req = Span<const OpReq>(req_.data(), static_cast<int>(req_.size()));
-  }
-  KernelArgs& args() { return args_; }
-
- private:
-  KernelArgs args_;
-  std::vector<OpReq> req_;
-};
-
 // Without elements in the gradient there is nothing to compute, but the results are defined: zero.
 bool ZeroWithoutElements(KernelArgs& args) {
   if (args.in[0].Size() && args.in[1].Size()) return false;
@@ -391,7 +377,7 @@ void ConvolutionBackward(KernelArgs& args) {
     });
 }
 
-Channels ChannelsOf(const ConvCall& call) { return {call.src.channels_last, call.dims.batch, call.dims.channels, call.dims.InSize()}; }
+Channels ChannelsOf(const ConvCall& call) { return {call.src.channels_last, call.dims.channels, call.dims.InSize()}; }
 
 // The data gradient of a convolution whose src is our result.
 void DeconvolutionForward(KernelArgs& args) {

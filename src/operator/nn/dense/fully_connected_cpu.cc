@@ -6,6 +6,7 @@
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/only.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/dense/fully_connected.h"
 #include "operator/nn/onednn/hooks.h"
@@ -60,44 +61,25 @@ void Forward(KernelArgs& args) {
   });
 }
 
-/* The sums over the rows of m x n numbers of a half type. */
-void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to) {
-  constexpr int64_t kPart = 512;  // columns, whose sums stay in the first-level cache
-  ParallelFor((n + kPart - 1) / kPart, std::max<int64_t>(1, 65536 / (m * kPart)), [&](int64_t begin, int64_t end) {
-    alignas(64) float sums[kPart], row[kPart];
-    for (int64_t first = begin * kPart; first < std::min(end * kPart, n); first += kPart) {
-      const int64_t columns = std::min(kPart, n - first);
-      if (add)
-        ReadFloats(to, first, sums, columns);
-      else
-        std::fill_n(sums, columns, 0.f);
-      for (int64_t i = 0; i < m; ++i) {
-        ReadFloats(from, i * n + first, row, columns);
-        for (int64_t j = 0; j < columns; ++j) sums[j] += row[j];
-      }
-      WriteFloats(sums, to, first, columns);
-    }
-  });
-}
-
-/* Those gradients of half types that the processor's products of such numbers give; their `req` is
- * kNull then. */
-void BackwardHalf(KernelArgs& args, std::vector<OpReq>* req) {
+/* Computes those gradients of half types that the processor's products of such numbers give.
+ * Returns a mask of the other outputs. */
+unsigned BackwardHalf(KernelArgs& args) {
   const TBlob &og = args.in[0], &x = args.in[1], &w = args.in[2];
   const int64_t n = w.shape[0], k = w.shape[1], m = og.Size() / n;
-  if (m == 0 || k == 0) return;
+  unsigned left = 0b111;
+  if (m == 0 || k == 0) return left;
   const auto product = [&](int i, bool ta, int64_t rows, int64_t inner, const TBlob& a, const TBlob& b) {
     if (!Wanted(args, i) || a.dtype != b.dtype || a.dtype != args.out[i].dtype) return;
     HalfProduct p;
     p.dtype = a.dtype, p.trans_a = ta, p.m = rows, p.n = k, p.k = inner, p.a = a.dptr, p.b = b.dptr, p.c = args.out[i].dptr;
     p.accumulate = args.req[i] == OpReq::kAdd;
-    if (MultiplyHalf(p, args.workspace)) (*req)[i] = OpReq::kNull;
+    if (MultiplyHalf(p, args.workspace)) left &= ~(1u << i);
   };
   product(0, false, m, n, og, w);
   product(1, true, n, m, og, x);
-  if (!Wanted(args, 2)) return;
+  if (!Wanted(args, 2)) return left;
   SumHalfRows(og, m, n, args.req[2] == OpReq::kAdd, args.out[2]);
-  (*req)[2] = OpReq::kNull;
+  return left & 0b011;
 }
 
 void BackwardReal(KernelArgs& args) {
@@ -123,12 +105,9 @@ void BackwardReal(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {
   if (!IsHalf(args.in[0].dtype)) return BackwardReal(args);
-  std::vector<OpReq> req(args.req.begin(), args.req.end());
-  BackwardHalf(args, &req);
-  if (std::all_of(req.begin(), req.end(), [](OpReq r) { return r == OpReq::kNull; })) return;
-  KernelArgs rest = args;
-  rest.req = Span<const OpReq>(req.data(), static_cast<int>(req.size()));
-  BackwardReal(rest);
+  Only rest(args, BackwardHalf(args));
+  const auto wanted = [&](int i) { return Wanted(rest.args(), i); };
+  if (wanted(0) || wanted(1) || wanted(2)) BackwardReal(rest.args());
 }
 
 MXNET_REGISTER_OP_KERNEL(FullyConnected, kCPU, Forward);

@@ -11,7 +11,9 @@ void* g_vector_libm[3][kVectorLibmCount] = {};
 
 namespace {
 #if defined(__x86_64__)
-// Names are those of the vector function ABI of x86: level, lanes, one vector as argument.
+// Found as the library is loaded: a worker that opened the other one on first use could be caught
+// by a fork, and the child would wait for it. Names are those of the vector function ABI of x86:
+// level, lanes, one vector as argument.
 [[maybe_unused]] const bool found = [] {
   void* const library = dlopen("libmvec.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (!library) return false;

@@ -48,14 +48,6 @@ inline typename Vector<lanes>::Type Call(int which, double (*one)(double), typen
   return y;
 }
 
-inline double CallOne(int which, double (*one)(double), double x) {
-  void* const function = mxnet::pointwise::g_vector_libm[kLevel][which];
-  if (!function) return one(x);
-  Whole all;
-  for (int i = 0; i < kLanes; ++i) all[i] = x;
-  return CallWhole(which, function, all)[0];
-}
-
 }  // namespace
 
 #define MXNET_PASTE_(a, b, c) a##b##_##c
@@ -65,7 +57,7 @@ inline double CallOne(int which, double (*one)(double), double x) {
     return Call<lanes>(mxnet::pointwise::kVector_##name, std::name, x);                                             \
   }
 #define MXNET_SCALAR(name) \
-  double MXNET_VECTOR_MATH(name)(double x) { return CallOne(mxnet::pointwise::kVector_##name, std::name, x); }
+  double MXNET_VECTOR_MATH(name)(double x) { return Call<1>(mxnet::pointwise::kVector_##name, std::name, Vector<1>::Type{x})[0]; }
 
 extern "C" {
 #define MXNET_ONE(name) MXNET_SCALAR(name) MXNET_VECTORS(b, 2, name)
