@@ -77,6 +77,18 @@ MXNET_C_DLL int MXOnnxModelConvertToLearn(OnnxModelHandle handle, int num_inputs
                                           const int* dtypes, int num_given, const char** given_names, OnnxValueHandle* given,
                                           int with_operators, SymbolHandle* symbol, int* num_params, const char*** param_names,
                                           NDArrayHandle** params);
+/* For training a model that is no single graph, because shapes depend on contents: another model of
+ * the same file, whose weights may be among the inputs of each call. Lists the names of the weights
+ * and the arrays that the file has, which the caller frees; the lists live until this thread's next
+ * call. */
+MXNET_C_DLL int MXOnnxModelForTraining(OnnxModelHandle handle, OnnxModelHandle* out, int* num_weights, const char*** names,
+                                       NDArrayHandle** weights);
+/* Runs a model of MXOnnxModelForTraining on arrays. While the thread records
+ * (MXAutogradSetIsRecording) gradients pass from its results to its inputs; an error names a node
+ * that would lose them. The caller frees the results; the list lives until this thread's next
+ * call. */
+MXNET_C_DLL int MXOnnxModelRunRecorded(OnnxModelHandle handle, int num_inputs, const char** names, NDArrayHandle* inputs, int* num_outputs,
+                                       NDArrayHandle** outputs);
 /* Operators that can be read: "DOMAIN OP FROM TO" each. The list lives until this thread's next
  * call. */
 MXNET_C_DLL int MXOnnxListOps(int* count, const char*** out);

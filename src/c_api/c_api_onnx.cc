@@ -329,6 +329,43 @@ int MXOnnxModelConvertToLearn(OnnxModelHandle handle, int num_inputs, const char
   API_END();
 }
 
+int MXOnnxModelForTraining(OnnxModelHandle handle, OnnxModelHandle* out, int* num_weights, const char*** names, NDArrayHandle** weights) {
+  API_BEGIN(out, num_weights, names, weights);
+  std::unique_ptr<Session> made = AsSession(handle)->ForTraining();
+  ApiStore& store = ApiStore::Get();
+  store.strings.clear();
+  store.handles.clear();
+  for (const ValueInfo& v : made->with_defaults()) {
+    const onnx::Value* const weight = made->ConstantNamed(v.name);
+    if (!weight || weight->kind != onnx::Value::kTensor || !IsFloating(weight->dtype())) continue;
+    store.strings.push_back(v.name);
+    store.handles.push_back(new NDArray(weight->array));
+  }
+  *num_weights = static_cast<int>(store.handles.size());
+  *names = store.Point();
+  *weights = store.handles.data();
+  *out = made.release();
+  API_END();
+}
+
+int MXOnnxModelRunRecorded(OnnxModelHandle handle, int num_inputs, const char** names, NDArrayHandle* inputs, int* num_outputs,
+                           NDArrayHandle** outputs) {
+  API_BEGIN(num_outputs, outputs);
+  NeedTexts(num_inputs, names, "names of inputs");
+  Need(num_inputs, inputs, "inputs");
+  MXNET_CHECK_KIND(AsSession(handle)->options().learns, Value)
+      << "[onnx] a model of MXOnnxModelCreate, whose calls are not recorded; accepted: one of MXOnnxModelForTraining";
+  Env env;
+  for (int i = 0; i < num_inputs; ++i) env.insert_or_assign(names[i], onnx::Value(*Computed(inputs[i])));
+  ApiStore& store = ApiStore::Get();
+  std::vector<NDArray> results = AsSession(handle)->RunRecorded(std::move(env));
+  store.handles.clear();
+  for (NDArray& a : results) store.handles.push_back(new NDArray(std::move(a)));
+  *num_outputs = static_cast<int>(store.handles.size());
+  *outputs = store.handles.data();
+  API_END();
+}
+
 int MXOnnxListOps(int* count, const char*** out) {
   API_BEGIN(count, out);
   ApiStore& store = ApiStore::Get();

@@ -316,10 +316,12 @@ std::vector<Value> GraphBuilder::Compute(const AttrsPtr& attrs, const std::strin
     std::vector<NDArray*> in, out;
     for (NDArray& a : arrays) in.push_back(&a);
     for (NDArray& a : results) out.push_back(&a);
-    const ImperativeScope scope = ImperativeScope::Mode(false, false);
+    const bool recording = records_ && Imperative::State().recording;
+    const ImperativeScope scope = ImperativeScope::Mode(recording, false);
     const Context cpu = Context::CPU();
     Imperative::Invoke(attrs, in, out, &cpu);
-    for (NDArray& a : results) a = Compact(a);
+    if (!recording)
+      for (NDArray& a : results) a = Compact(a);
     results = PutLarge(folded_, text, arrays, std::move(results));
   }
   if (learning_) learning_->Add(results, attrs, operands);

@@ -77,6 +77,8 @@ class GraphBuilder {
       : ctx_(ctx), folded_(folded), draws_(draws), widens_(widens) {}
   /* For nodes that run on arrays: forms of weights are kept there. */
   void KeepIn(CallStates* states) { states_ = states; }
+  /* What runs on arrays is recorded where the caller's operators are. */
+  void Record(bool records) { records_ = records; }
   /* For graphs that are trained: it is told what was computed of what. */
   void TellTo(Learning* learning) { learning_ = learning; }
   /* `result` was made of the operands' contents; without `attrs` by no operator. */
@@ -168,6 +170,7 @@ class GraphBuilder {
   FoldedWeights* folded_;
   Traces* traces_ = nullptr;
   const bool draws_;
+  bool records_ = false;
   CallStates* states_ = nullptr;
   Learning* learning_ = nullptr;
   bool widens_;

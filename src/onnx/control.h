@@ -17,7 +17,9 @@ class Control {
       : session(session),
         env(env),
         builder(session->options().ctx, session->folded(), true, session->widens()),
-        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env, &builder), &builder) {}
+        call(node, node.opset, nullptr, OperandsOnCPU(*session, node, env, &builder), &builder) {
+    builder.Record(session->options().learns);
+  }
 
   /* The values of outer graphs that the node's graphs read. */
   Env Captured() const {

@@ -177,6 +177,7 @@ void GraphCalls::RunSteps(const std::vector<GraphForm::Step>& steps) {
   for (const GraphForm::Step& step : steps) {
     if (TakeElement(step) || Insert(step)) continue;
     GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
+    builder.Record(session_->options().learns);
     std::vector<Value> operands;
     for (size_t i = 0; i < step.in.size(); ++i)
       operands.push_back(step.in[i] < 0 ? Value() : OnCPU(at_[static_cast<size_t>(step.in[i])], step.node->inputs[i], &builder));

@@ -578,20 +578,24 @@ bool HasIntegers(const GraphProto& graph) {
                      [](const NodeProto& n) { return IsStep(n, "DequantizeLinear") || Is(n, "ConvInteger") || Is(n, "MatMulInteger"); });
 }
 
-}  // namespace
-
-bool RoundsToIntegers(const GraphProto& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeProto& n) { return IsStep(n, "QuantizeLinear"); });
-}
-
-std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made) {
-  return HasIntegers(graph) ? Rewriter(graph, session, made).Run() : NodesOf(graph);
-}
-
+/* All as they are. */
 std::vector<const NodeProto*> NodesOf(const GraphProto& graph) {
   std::vector<const NodeProto*> nodes;
   for (const NodeProto& n : graph.nodes) nodes.push_back(&n);
   return nodes;
+}
+
+}  // namespace
+
+bool RoundsToIntegers(const GraphProto& graph) {
+  static const std::set<std::string> others = {"QGemm", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM"};
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeProto& n) {
+    return IsStep(n, "QuantizeLinear") || n.op.rfind("QLinear", 0) == 0 || others.count(n.op) > 0;
+  });
+}
+
+std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made) {
+  return HasIntegers(graph) ? Rewriter(graph, session, made).Run() : NodesOf(graph);
 }
 
 }  // namespace onnx

@@ -21,9 +21,6 @@ constexpr char kIntegerDomain[] = "mxnet.integers";
  */
 std::vector<const NodeProto*> IntegerNodes(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made);
 
-/* All as they are. */
-std::vector<const NodeProto*> NodesOf(const GraphProto& graph);
-
 /* Does it round what it computes to integers that stand for floats? */
 bool RoundsToIntegers(const GraphProto& graph);
 

@@ -124,7 +124,7 @@ bool Runner::IsQuick(double elements) const {
 
 /* How this call is to be run. Nodes one by one take what the file has for weights. */
 Runner::Way Runner::WayFor(const std::string& types, const Env& env) {
-  if (session_->Replaces(env)) return {};
+  if (session_->options().learns || session_->Replaces(env)) return {};
   std::lock_guard<std::mutex> lock(mutex_);
   if (!recent_.empty() && recent_.front() == types) return {nullptr, ToRehearse(env)};
   const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
@@ -260,7 +260,7 @@ std::shared_ptr<const NodeByNode> Runner::OnceForRound(const std::string& types,
     const auto it = env.find(name);
     return it != env.end() && it->second.kind == Value::kSequence;
   });
-  if ((!sequences && !form_->has_steps()) || session_->Replaces(env)) return nullptr;
+  if ((!sequences && !form_->has_steps()) || session_->options().learns || session_->Replaces(env)) return nullptr;
   std::lock_guard<std::mutex> lock(mutex_);
   if (root_.stages.empty()) return nullptr;
   if (!sequences) {

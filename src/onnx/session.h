@@ -30,6 +30,7 @@ class Runner;
 struct SessionOptions {
   Context ctx;
   int precision = kFloat32;  // of products: bfloat16 and float16 as in mixed precision; float32: as the file says
+  bool learns = false;       // see ForTraining
   bool all_digits = false;   // float32 was asked for: no data is rounded to 8 bits but where a node says so
 };
 
@@ -64,6 +65,13 @@ class Session {
   /* The same computation as one graph, for inputs of these types, and for the contents of those in
    * `given`. Throws Error(kValue) naming the node where the graph would have to be cut. */
   ConvertedGraph Convert(const std::map<std::string, TensorType>& inputs, const Env& given = {}, Learns learns = Learns::kNothing);
+  /* Another session of the same model, for graphs that are no single one (Convert): the weights of
+   * the file are `with_defaults`, so that each call may have others, and calls are recorded where
+   * the caller's are. */
+  std::unique_ptr<Session> ForTraining() const;
+  /* Run for arrays whose gradients are wanted, and results that have a history then. Throws
+   * Error(kValue) where gradients are lost on the way. */
+  std::vector<NDArray> RunRecorded(Env inputs);
   /* Inputs that a caller has to give: those without an initializer. */
   const std::vector<ValueInfo>& inputs() const { return inputs_; }
   /* Inputs that the file has values for, which a call may replace. */
@@ -99,6 +107,7 @@ class Session {
 
  private:
   void AddConstants(const GraphProto& graph);
+  void OfferWeights();
   void CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const;
   void CheckInputs(Env* inputs) const;
 

@@ -6,7 +6,9 @@
 #include "executor/explain.h"
 #include "executor/passes/core/passes.h"
 #include "graph/reduce_precision.h"
+#include "mxnet/imperative.h"
 #include "mxnet/op.h"
+#include "onnx/float_nodes.h"
 #include "onnx/integers.h"
 #include "onnx/masks.h"
 #include "onnx/repeats.h"
@@ -208,8 +210,11 @@ bool StageBuilder::ConvertOnce(const NodeProto& node) {
     PostponeFor(node, names);
     return true;
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty()) values_[node.outputs[i]] = std::move(results[i]);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    stage_->finds_nothing = stage_->finds_nothing || (results[i].kind == Value::kTensor && results[i].type.shape.Size() == 0);
+    values_[node.outputs[i]] = std::move(results[i]);
+  }
   return true;
 }
 
@@ -300,6 +305,10 @@ void StageBuilder::Collect() {
     stage_->operands.push_back({"", -1, reduced != reduced_.end() ? reduced->second : builder_.constants().at(n.get())});
   }
   const auto list = [](const std::vector<int>& numbers) { return Text(std::vector<int64_t>(numbers.begin(), numbers.end())); };
+  if (session_->options().learns) {  // whose memory lives until gradients have been computed
+    stage_->op = CachedOp::Create(stage_->symbol, {{"inline_limit", "0"}, {"data_indices", list(data)}, {"param_indices", list(params)}});
+    return;
+  }
   stage_->op = CachedOp::Create(
       stage_->symbol,
       {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}, {"data_indices", list(data)}, {"param_indices", list(params)}},
@@ -386,7 +395,7 @@ ConvertedGraph StageBuilder::BuildWhole() {
 // ---- running
 
 Runner::Runner(Session* session, const GraphProto* graph, bool grows, bool in_floats) : session_(session), graph_(graph), grows_(grows) {
-  nodes_ = in_floats ? NodesOf(*graph) : IntegerNodes(*graph, *session, &made_);
+  nodes_ = in_floats || session->options().learns ? FloatNodes(*graph, *session, &made_) : IntegerNodes(*graph, *session, &made_);
   nodes_ = JoinTransposes(nodes_, *graph, *session, &made_);
   nodes_ = root_.nodes = JoinMasks(JoinRepeats(nodes_, *graph, &made_), *graph, *session, &made_);
   if (!IsModel() && !grows) {
@@ -485,7 +494,28 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
     InvokeTimed(stage, in, out);
   }
   for (const auto& result : stage.results) env->insert_or_assign(result.first, Filled(result.second, outputs));
+  FoundNothing() = FoundNothing() || stage.finds_nothing;
   for (const NodeProto* n : stage.host) RunNode(*n, env);
+}
+
+bool& FoundNothing() {
+  thread_local bool nothing = false;
+  return nothing;
+}
+
+/* Throws where a node that runs on arrays loses the gradients of what it reads. */
+static void CheckRecorded(const Session& session, const NodeProto& node, const Env& env, const std::vector<Value>& results) {
+  const auto has_history = [](const Value* v) {
+    return v && v->kind == Value::kTensor && v->known() && IsFloating(v->dtype()) && Imperative::HasHistory(v->array);
+  };
+  const auto lost = [&](const Value& v) { return v.kind == Value::kTensor && IsFloating(v.dtype()) && v.size() > 0 && !has_history(&v); };
+  if (std::none_of(results.begin(), results.end(), lost)) return;
+  for (const auto* list : {&node.inputs, &node.captured})
+    for (const std::string& name : *list)
+      MXNET_CHECK_KIND(name.empty() || !has_history(FindValue(session, env, name)), Value)
+          << "[onnx] node " << node.label() << " (" << node.op
+          << ") has results whose shapes depend on contents, and passes no gradients to " << name
+          << "; accepted: calls outside of autograd.record(), and grad_req='null' for the weights that it depends on";
 }
 
 /* On arrays. */
@@ -497,7 +527,12 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     results = RunIf(session_, node, *env);
   } else {
     GraphBuilder builder(session_->options().ctx, session_->folded(), true, session_->widens());
+    builder.Record(session_->options().learns);
     results = ResultsOnArrays(node, *FindRule(node.domain, node.op, node.opset), OperandsOnCPU(*session_, node, *env, &builder), &builder);
+  }
+  if (session_->options().learns && Imperative::State().recording) {
+    CheckRecorded(*session_, node, *env, results);
+    for (const Value& v : results) FoundNothing() = FoundNothing() || (v.kind == Value::kTensor && v.size() == 0);
   }
   PutResults(node, std::move(results), env);
 }
@@ -575,6 +610,7 @@ std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& in
   else
     RunPlanned(types, into, &env, &stages);
   GraphBuilder builder(session_->options().ctx, session_->folded(), false, session_->widens());
+  builder.Record(session_->options().learns);
   std::vector<Value> results;
   results.reserve(graph_->outputs.size());
   for (const ValueInfo& v : graph_->outputs) {

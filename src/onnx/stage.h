@@ -66,6 +66,7 @@ struct Stage {
   std::unique_ptr<Pending> rest;                      // what follows; null: nothing
   double elements = 0;                                // of the values at its start
   double build_ns = 0;                                // what making `symbol` took
+  bool finds_nothing = false;                         // some values have no elements
   bool prepares = false;                              // kernels do, for each shape (PreparesForShape)
   mutable std::atomic<int> timed{0};                  // runs of the plan that were timed,
   mutable std::atomic<double> fastest_ns{kNotTimed};  // and the fastest one
@@ -235,6 +236,9 @@ struct ScanSpec {
 };
 /* Throws Error(kValue) for what does not fit together. */
 ScanSpec ReadScan(const Call& call);
+
+/* Has a node given an array without elements since this thread set it to false? */
+bool& FoundNothing();
 
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);

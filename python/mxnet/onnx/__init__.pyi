@@ -17,6 +17,7 @@ class Model(mxnet.base.NotCopied):
     handle: Any
     precision: Any
     def run(self, inputs: Any, out: Any = ...) -> dict[str, Any]: ...
+    source: Any
     def to_block(self, shapes: Any = ..., dtypes: Any = ..., values: Any = ...) -> SymbolBlock: ...
     about: Any
     ctx: Context

@@ -7,6 +7,7 @@ from .. import _dtypes
 from ..base import MXNetError
 from . import _batch
 
+_NO_GRAPH = "so the model is no single graph"   # what the library says then
 _LARGEST_MASK = 1 << 22     # elements
 
 
@@ -93,7 +94,10 @@ def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
     from ..gluon import SymbolBlock
     try:
         made = to_symbol(model, shapes, dtypes, values, learns=True)
-    except MXNetError:   # operators on weights may depend on the batch where their results do not
+    except MXNetError as error:   # operators on weights may depend on the batch where their results do not
+        if _NO_GRAPH in str(error) and not values:
+            from ._parts import PartsBlock
+            return PartsBlock(model, ctx)
         made = None
     out, params = made or to_symbol(model, shapes, dtypes, values, learns=False)
     read = set(out.list_inputs())

@@ -66,10 +66,13 @@ class Model(NotCopied):
         What the producer wrote; `opsets`, `producer`, `ir_version` beside it in `about`.
     precision : str or None
         The 16-bit dtype of products, where `load` was asked for one and the device has them.
+    source : str or None
+        The path of the file; None where `load` was given bytes.
     """
 
     handle = None
     precision = None
+    source = None
     _instead = "its file. mx.onnx.load(path) makes one in each process; threads of a process share it"
 
     def __init__(self, handle, ctx):
@@ -282,12 +285,15 @@ class Model(NotCopied):
 
         Returns
         -------
-        gluon.SymbolBlock
+        gluon.SymbolBlock, or a gluon.Block
             Its parameters have the names of the file. Weights are trained, constants are not
             (``grad_req`` is ``'null'``). What the file computes of weights is computed in each
             step. Normalisation keeps the statistics of the file, and dropout is left out, as in
             inference; BatchNormalization with ``training_mode=1`` is Gluon's layer, with the
-            statistics of the batch while gradients are recorded.
+            statistics of the batch while gradients are recorded. A model that is no single graph,
+            since shapes depend on contents (NonZero), is a block of parts: it takes any shapes,
+            cannot be hybridized with others or exported as a symbol, and `export_model` writes its
+            file with the trained weights.
         """
         from ._import import to_block
         return to_block(self, shapes, dtypes, values=values)
@@ -435,6 +441,8 @@ def load(model, ctx=None, folder=None, precision=None):
                 _kinds.refuse_other("onnx.load", path, ("onnx",), "ONNX models")
             raise
     made = Model(handle, ctx)
+    if not isinstance(model, (bytes, bytearray, memoryview)):
+        made.source = os.path.abspath(os.fsdecode(model))   # also when the program goes to another folder
     _set_precision(made, precision)
     return made
 

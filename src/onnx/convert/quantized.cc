@@ -268,6 +268,8 @@ void ConvertDequantize(Call& c) {
 void ConvertDynamicQuantize(Call& c) {
   const DynamicResult r = DynamicQuantized(c, c.in(0));
   c.Out(0, r.y), c.Out(1, r.scale), c.Out(2, r.zero);
+  if (LearnsRounded(c, r.scale, kUint8, nullptr, 0) && !r.scale.known())
+    c.builder()->learning()->AddRounded({r.y, c.in(0), r.scale, r.zero});
 }
 
 /* int16: sums wrap at 32 bits. */
@@ -356,6 +358,12 @@ void ConvertQLinearConv(Call& c) {
 }
 
 }  // namespace
+
+Value LearnedInstead(const Call& c, const Value& floats, const std::vector<Value>& of) {
+  c.builder()->TellOf(floats.array, nullptr, of);
+  c.builder()->learning()->TakeFloats(floats.array);
+  return floats;
+}
 
 const Rules& QuantizedRules() {
   static const Rules rules = {

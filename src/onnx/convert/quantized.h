@@ -42,6 +42,10 @@ Value OptionalInput(const Call& c, int i);
 /* The bytes of a known array. One that is stored is no more in memory than before. */
 std::vector<uint8_t> BytesOf(const NDArray& a);
 
+/* For training: `floats`, which are known, are parameters in the place of the integers `of` that
+ * they were computed of. */
+Value LearnedInstead(const Call& c, const Value& floats, const std::vector<Value>& of);
+
 void ConvertMoE(Call& c);
 void ConvertQMoE(Call& c);
 void ConvertMatMulBnb4(Call& c);

@@ -102,6 +102,27 @@ Value Longer(const Call& c, const Value& x, int64_t more) {
 
 }  // namespace
 
+/* For training: a weight (n, k) in floats, as parameters; none: the file does not have it whole. */
+static Value LearnedBlocks(const Call& c, int64_t n, int64_t k, int64_t bits, int64_t block) {
+  const auto known = [&](int i) { return !c.has(i) || c.in(i).known(); };
+  if (!c.ForTraining() || !c.IsWeight(1) || !c.builder()->Learns(c.in(1)) || !known(2) || !known(3) || !known(4)) return Value();
+  const int64_t blocks = (k + block - 1) / block, each = 8 / bits;
+  const std::vector<uint8_t> packed = BytesOf(c.in(1).array);
+  const std::vector<double> scales = NumbersOf(c.in(2));
+  std::vector<double> zeros(scales.size(), static_cast<double>(int64_t{1} << (bits - 1)));
+  if (c.has(3)) zeros = NumbersOf(IsFloating(c.in(3).dtype()) ? c.in(3) : UnpackedNumbers(c, c.in(3), bits, n, blocks));
+  if (zeros.size() != scales.size()) c.Refuse("zero points have shape " + Text(c.in(3).shape()));
+  const std::vector<int64_t> groups = c.has(4) ? c.Ints(4) : std::vector<int64_t>();
+  std::vector<float> floats(static_cast<size_t>(n * k));
+  for (int64_t i = 0, row = blocks * block; i < n; ++i)
+    for (int64_t j = 0; j < k; ++j) {
+      const auto at = static_cast<size_t>(i * blocks + (groups.empty() ? j / block : groups[static_cast<size_t>(j)]));
+      const int number = (packed[static_cast<size_t>((i * row + j) / each)] >> ((i * row + j) % each * bits)) & ((1 << bits) - 1);
+      floats[static_cast<size_t>(i * k + j)] = static_cast<float>((number - zeros[at]) * scales[at]);
+    }
+  return LearnedInstead(c, c.Cast(c.Tensor(Shape{n, k}, kFloat32, floats.data()), c.in(0).dtype()), {c.in(1)});
+}
+
 /* A, B (N, blocks, bytes), scales (N * blocks), zeros, g_idx: the block whose scale and zero point
  * each column has, bias */
 void ConvertMatMulNBits(Call& c) {
@@ -118,6 +139,8 @@ void ConvertMatMulNBits(Call& c) {
     c.Refuse("data has shape " + Text(a.shape()) + ", the weight " + Text(c.in(1).shape()) + ", scales " + Text(c.in(2).shape()));
   if (bytes * 8 != block * bits || c.in(1).size() != n * blocks * bytes) c.Refuse("the weight has shape " + Text(c.in(1).shape()));
   const GroupOrder order = c.has(4) ? OrderOf(c, k, block, blocks) : GroupOrder();
+  const Value learned = LearnedBlocks(c, n, k, bits, block);
+  if (learned.kind != Value::kNone) return c.Out(Dense(c, a, learned, OptionalInput(c, 5)));
   f.numbers = c.Reshape(c.in(1), Shape{n, blocks, bytes}), f.scale = c.Reshape(c.in(2), Shape{n, blocks});
   if (c.has(3)) f.zero = c.Reshape(IsFloating(c.in(3).dtype()) ? c.in(3) : UnpackedNumbers(c, c.in(3), bits, n, blocks), f.scale.shape());
   if (order.same) {
@@ -197,6 +220,20 @@ Value UnpackedLast(const Call& c, const Value& packed, int64_t bits, int64_t cou
   return c.Reshape(UnpackedNumbers(c, packed, bits, shape.Prod(0, packed.ndim() - 1), count), shape);
 }
 
+/* For training: the table in floats, as a parameter; none: it is no weight. */
+Value LearnedTable(const Call& c, int along, int64_t block, int64_t bits, bool packed) {
+  const Value& data = c.in(0);
+  if (!c.ForTraining() || !c.IsWeight(0) || !c.builder()->Learns(data) || !c.in(2).known() || (c.has(3) && !c.in(3).known()))
+    return Value();
+  const Value x = packed ? UnpackedLast(c, data, bits, data.shape()[along] * (8 / bits)) : data;
+  Value zero = OptionalInput(c, 3);
+  if (c.has(3) && packed) zero = UnpackedLast(c, zero, bits, c.in(2).shape()[along]);
+  if (!c.has(3) && !c.small(0) && data.dtype() == kUint8)
+    zero = c.Filled(Shape(x.ndim(), 1), kUint8, static_cast<double>(int64_t{1} << (bits - 1)));
+  return LearnedInstead(
+      c, Dequantized(c, x, SpreadAlong(c, c.in(2), x, along, block), c.has(3) ? SpreadAlong(c, zero, x, along, block) : zero), {data});
+}
+
 }  // namespace
 
 /* Rows are taken first, so that the table stays as small as it is in the file. */
@@ -215,6 +252,8 @@ void ConvertGatherBlockQuantized(Call& c) {  // data, indices, scales, zero poin
     c.Refuse("quantize_axis is " + Text(along) + " and data is " + std::string(DTypeName(data.dtype())) + " " + Text(data.shape()) +
              "; accepted of packed numbers: the last axis, of uint8");
   if (scales.ndim() != rank) c.Refuse("data has shape " + Text(data.shape()) + ", scales " + Text(scales.shape()));
+  const Value learned = LearnedTable(c, along, block, bits, packed);
+  if (learned.kind != Value::kNone) return c.Out(Taken(c, learned, indices, axis));
   const int at = along < axis ? along : along + indices.ndim() - 1;
   Value x = Taken(c, data, indices, axis), zero;
   if (packed) x = UnpackedLast(c, x, bits, data.shape()[along] * (8 / bits));

@@ -194,7 +194,7 @@ bool IntegerLstm(Call& c, const Recurrent& layer) {
 }  // namespace
 
 /* W (directions, input, 4 * hidden) and R in 8 bits, scales and zero points behind LSTM's inputs.
- * What the operator on integers does not compute is done in floats. */
+ * What the operator on integers does not compute is done in floats, and so is what is trained. */
 void ConvertDynamicQuantizeLSTM(Call& c) {
   CheckRank(c, 1, 3, 3);
   CheckRank(c, 2, 3, 3);
@@ -204,7 +204,7 @@ void ConvertDynamicQuantizeLSTM(Call& c) {
     return shape;
   };
   Recurrent layer = ReadRecurrent(c, Recurrent::kLstm, turned(c.in(1)), turned(c.in(2)));
-  if (IntegerLstm(c, layer)) return;
+  if (!c.ForTraining() && IntegerLstm(c, layer)) return;
   const auto weight = [&](int i, int scale, int zero) {
     const Value& w = c.in(i);
     const auto broad = [&](const Value& v) {

@@ -213,7 +213,7 @@ LIKE_PADDED = {"another comparison": ("Equal", "Greater", lambda place, start: I
 
 @pytest.mark.parametrize("what", LIKE_PADDED)
 def test_loops_that_look_like_padded_bags(what):
-    """What differs from a padded bag is computed as it stands, and is no single graph."""
+    """What differs from a padded bag is computed as it stands, in parts."""
     op, other, counts = LIKE_PADDED[what]
     made = onnx.load_from_string(model(padded, "ReduceSum"))
     node = _inside(made, op)
@@ -227,7 +227,7 @@ def test_loops_that_look_like_padded_bags(what):
         places = [place for place in range(start, end) if counts(place, start)]
         np.testing.assert_allclose(bag, table()[INDICES[places]].sum(0), rtol=1e-5, atol=1e-6)
     with pytest.raises(mx.MXNetError, match="no single graph"):
-        loaded.to_block()
+        loaded.convert()
 
 
 REDUCE = h.make_node("ReduceSum", ["r", "zero"], ["row"], keepdims=0)
@@ -249,7 +249,7 @@ def test_loops_that_look_like_bags(what):
     del body.node[:]
     body.node.extend([more, *BROKEN[what]])
     with pytest.raises(mx.MXNetError, match=r"\[onnx\]"):
-        mx.onnx.load(broken.SerializeToString()).to_block()
+        mx.onnx.load(broken.SerializeToString()).convert()
 
 
 @pytest.mark.parametrize("which", ["then_branch", "else_branch"])
@@ -260,4 +260,4 @@ def test_branches_that_are_no_graphs(which):
     attribute = [a for a in choice.attribute if a.name == which][0]
     attribute.CopyFrom(h.make_attribute(which, 1))
     with pytest.raises(mx.MXNetError, match=r"\[onnx\]"):
-        mx.onnx.load(broken.SerializeToString()).to_block()
+        mx.onnx.load(broken.SerializeToString()).convert()

@@ -113,7 +113,8 @@ def test_layers_with_an_addend(tmp_path):
 def test_bytes_by_the_range_of_data(tmp_path):
     made = node("DynamicQuantizeMatMul", ["x", "w", "s", "z", "b"], ["y"], **MICROSOFT)
     weights = {"w": whole("i1", 8, 6), "s": np.array(0.03, "f4"), "z": np.array(3, "i1"), "b": floats(6)}
-    assert "DynamicQuantizeLinear" in written_again(made, {"x": floats(2, 5, 8)}, weights, tmp_path)
+    # onnxruntime rounds the data once more, in blocks, beside weights in 8 bits
+    assert "DynamicQuantizeLinear" in written_again(made, {"x": floats(2, 5, 8)}, weights, tmp_path, atol=0.3)
 
 
 @pytest.mark.parametrize("bits, zeros, bias", [(4, True, False), (4, False, True), (8, True, True), (2, False, False)])
@@ -139,10 +140,9 @@ def test_lstm_of_bytes(direction, lengths, tmp_path):
         weights["l"] = np.array([4, 2], "i4")
     path, feeds = tmp_path / "lstm.onnx", {"x": floats(4, 2, 8)}
     path.write_bytes(model([made], feeds, weights))
-    block = mx.onnx.load(str(path)).to_block()
-    block.hybridize()
-    ours = [o.asnumpy() for o in block(mx.nd.array(feeds["x"]))]
-    again = mx.onnx.export_model(block, onnx_file_path=str(tmp_path / "again.onnx"))
+    symbol, params = mx.onnx.load(str(path)).convert()    # a block has floats, which learn
+    ours = [o.asnumpy() for o in mx.onnx.load(str(path))(feeds["x"])]
+    again = mx.onnx.export_model(symbol, params, [(4, 2, 8)], onnx_file_path=str(tmp_path / "again.onnx"))
     assert "DynamicQuantizeLSTM" in operators(again)
     for one, other in zip(ours, theirs(again, feeds)):
         np.testing.assert_allclose(one, other, atol=0.05)     # theirs rounds states to 8 bits

@@ -112,7 +112,6 @@ def test_any_batch():
 
 
 @pytest.mark.parametrize("values, message", [
-    (None, r"If\) depends on values that the graph computes.*inputs that are fixed \(values=\)"),
     ({"other": [True]}, "values has 'other', which is no input"),
     ({"use_cache": [True, False]}, r"input use_cache has shape \(2,\)"),
     ({"use_cache": np.array([1], "int32")}, "input use_cache is int32"),
@@ -121,6 +120,31 @@ def test_what_is_no_form(values, message):
     shapes = {"ids": (2, 3), **{"past_" + n: (2, HEADS, 3, SIZE) for n in CACHES}}
     with pytest.raises((ValueError, TypeError), match=message):
         merged().to_block(shapes=shapes, values=values)
+
+
+def test_a_block_of_both_branches():
+    """The input chooses in each call; both train the same weights."""
+    model, ids = merged(), ids_of(2, 6)
+    with pytest.raises(mx.MXNetError, match=r"If\) depends on values that the graph computes.*inputs that are fixed \(values=\)"):
+        model.convert(shapes={"ids": (2, 3), **{"past_" + n: (2, HEADS, 3, SIZE) for n in CACHES}})
+    block = model.to_block(shapes={"ids": (2, 3), **{"past_" + n: (2, HEADS, 3, SIZE) for n in CACHES}})
+    given = {"ids": ids, "use_cache": mx.nd.array([False], dtype=bool)}
+    given.update({"past_" + n: mx.nd.zeros((2, HEADS, 0, SIZE)) for n in CACHES} if mx.util.is_np_shape() else
+                 {"past_" + n: mx.np.zeros((2, HEADS, 0, SIZE)).as_nd_ndarray() for n in CACHES})
+    with mx.autograd.record():
+        logits, *caches = block(*[given[i.name] for i in model.inputs])
+        value = (logits ** 2).sum()
+    value.backward()
+    grads = {n: p.grad().asnumpy().copy() for n, p in block.collect_params().items() if n.startswith("w")}
+    assert len(grads) == 2 + 4 * LAYERS and all(np.abs(g).max() > 0 for g in grads.values())
+    later = {"ids": ids[:, -1:], "use_cache": mx.nd.array([True], dtype=bool)}
+    later.update({"past_" + n: c[:, :, :-1] for n, c in zip(CACHES, caches)})
+    with mx.autograd.record():
+        last = block(*[later[i.name].detach() for i in model.inputs])[0]
+        value = (last ** 2).sum()
+    value.backward()
+    np.testing.assert_allclose(last.asnumpy(), logits[:, -1:].asnumpy(), rtol=1e-4, atol=1e-5)
+    assert any(np.abs(p.grad().asnumpy() - grads[n]).max() > 0 for n, p in block.collect_params().items() if n in grads)
 
 
 def test_numbers_become_the_models():

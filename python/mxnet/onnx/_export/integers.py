@@ -61,7 +61,10 @@ def _(c):
     DequantizeLinear."""
     kind, scale, zero = np.dtype(c.params["out_type"]), c.constant(1), c.constant(2)
     if scale is None or zero is None:
-        raise c.unsupported("scales or zero points that are computed", "constants")
+        if kind.itemsize != 1:
+            raise c.unsupported(f"{kind.name} whose scale or zero point is computed", "int8 and uint8")
+        steps = _scalar(c, 1), _zero(c, 2, kind)    # one number each, which were found in the data
+        return c.op("DequantizeLinear", c.op("QuantizeLinear", c[0], *steps), *steps)
     limits, single = np.iinfo(kind), scale.size == zero.size == 1
     data, shape = c.constant(0), () if single else (c.shape()[c.axis(c.params["axis"])],)
     scale, zero = (np.broadcast_to(v.reshape(()) if v.size == 1 else v, shape) for v in (scale, zero))

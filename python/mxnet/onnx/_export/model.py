@@ -33,7 +33,8 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
     sym : Symbol, str, HybridBlock or Module
         The graph; a text is the path of a ``-symbol.json`` file. A block needs no `params`; it has
         a graph after a call that follows `hybridize()`, otherwise one is recorded with arrays of
-        `in_shapes`.
+        `in_shapes`. A block of an ONNX file that is no single graph (`Model.to_block`) becomes that
+        file with the block's weights; nothing else is looked at then.
     params : dict of str to NDArray, list of such dicts, or str
         Parameters, or the path of a file of them. ``arg:`` and ``aux:`` before names are accepted.
     in_shapes : list of tuple of int
@@ -98,6 +99,9 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
     package = onnx()
     path = _path_to_write(onnx_file_path)
     opset = _opset(opset_version)
+    if hasattr(sym, "written"):    # a block that is no graph: its file with other weights
+        _write(sym.written(package), path, large_model)
+        return path
     in_types = in_types if input_type is None else input_type
     in_shapes = in_shapes if input_shape is None else input_shape
     if dynamic_input_shapes is not None and not dynamic:

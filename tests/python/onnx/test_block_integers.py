@@ -1,0 +1,283 @@
+"""Blocks of models whose layers compute with integers: they learn as QuantizeLinear and
+DequantizeLinear around floats do, and weights of few bits are trained as floats."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import autograd, gluon
+from import_checks import MICROSOFT, model, node, ours
+from onnx_checks import onnx, operators, run
+
+RANDOM = np.random.RandomState(11)
+
+
+def floats(*shape):
+    return (RANDOM.randn(*shape) * 0.5).astype(np.float32)
+
+
+def whole(dtype, *shape):
+    range_ = np.iinfo(dtype)
+    return RANDOM.randint(range_.min, range_.max + 1, shape).astype(dtype)
+
+
+STEPS = {"xs": np.array(0.02, "f"), "xz": np.array(120, "u1"), "ys": np.array(0.05, "f"), "yz": np.array(100, "u1")}
+X, Y = ["xs", "xz"], ["ys", "yz"]
+WEIGHTS = {"k": whole("i1", 4, 3, 3, 3), "ks": np.abs(floats(4)) * np.float32(0.05) + np.float32(0.01), "kz": np.zeros(4, "i1"),
+           "kb": RANDOM.randint(-300, 300, 4).astype("i4"), "w": whole("i1", 6, 5), "ws": np.array(0.01, "f"), "wz": np.array(3, "i1"),
+           "t": whole("i1", 5, 6), "ts": np.abs(floats(5)) * np.float32(0.05) + np.float32(0.01), "tz": np.zeros(5, "i1"),
+           "tb": RANDOM.randint(-300, 300, 5).astype("i4"), "e": whole("u1", 7, 6), "i": np.array([[1, 6], [0, 1]]),
+           "o": np.array([-1, 3, 4, 2]), "c": RANDOM.rand(2, 3, 4, 4) > 0.5}
+
+
+def there(name, steps, y, **more):
+    return node("DequantizeLinear", [name, *steps], [y], **more)
+
+
+def back(x, y="y_q"):
+    return node("QuantizeLinear", [x, *Y], [y])
+
+
+# By name: the shape of the data, the operator on integers between "x_q" and "y_q", and the same
+# with floats.
+FORMS = {
+    "convolution": ((2, 3, 4, 4), [node("QLinearConv", ["x_q", *X, "k", "ks", "kz", *Y, "kb"], ["y_q"], pads=[1, 1, 1, 1])],
+                    [there("x_q", X, "a"), there("k", ["ks", "kz"], "b", axis=0), node("Mul", ["xs", "ks"], ["s"]),
+                     there("kb", ["s"], "d", axis=0), node("Conv", ["a", "b", "d"], ["f"], pads=[1, 1, 1, 1]), back("f")]),
+    "product": ((2, 6), [node("QLinearMatMul", ["x_q", *X, "w", "ws", "wz", *Y], ["y_q"])],
+                [there("x_q", X, "a"), there("w", ["ws", "wz"], "b"), node("MatMul", ["a", "b"], ["f"]), back("f")]),
+    "dense layer": ((2, 6), [node("QGemm", ["x_q", *X, "t", "ts", "tz", "tb", *Y], ["y_q"], transB=1, alpha=0.5, **MICROSOFT)],
+                    [there("x_q", X, "a"), there("t", ["ts", "tz"], "b", axis=0), node("Mul", ["xs", "ts"], ["s"]),
+                     there("tb", ["s"], "d", axis=0), node("Gemm", ["a", "b", "d"], ["f"], transB=1, alpha=0.5, beta=0.5), back("f")]),
+    "sum": ((2, 6), [node("QLinearAdd", ["x_q", *X, "x_q", *X, *Y], ["y_q"], **MICROSOFT)],
+            [there("x_q", X, "a"), node("Add", ["a", "a"], ["f"]), back("f")]),
+    "square": ((2, 6), [node("QLinearMul", ["x_q", *X, "x_q", *X, *Y], ["y_q"], **MICROSOFT)],
+               [there("x_q", X, "a"), node("Mul", ["a", "a"], ["f"]), back("f")]),
+    "sigmoid": ((2, 6), [node("QLinearSigmoid", ["x_q", *X, *Y], ["y_q"], **MICROSOFT)],
+                [there("x_q", X, "a"), node("Sigmoid", ["a"], ["f"]), back("f")]),
+    "leaky": ((2, 6), [node("QLinearLeakyRelu", ["x_q", *X, *Y], ["y_q"], alpha=0.3, **MICROSOFT)],
+              [there("x_q", X, "a"), node("LeakyRelu", ["a"], ["f"], alpha=0.3), back("f")]),
+    "softmax": ((2, 6), [node("QLinearSoftmax", ["x_q", *X, *Y], ["y_q"], axis=-1, opset=13, **MICROSOFT)],
+                [there("x_q", X, "a"), node("Softmax", ["a"], ["f"], axis=-1), back("f")]),
+    "mean": ((2, 3, 4, 4), [node("QLinearGlobalAveragePool", ["x_q", *X, *Y], ["y_q"], channels_last=0, **MICROSOFT)],
+             [there("x_q", X, "a"), node("GlobalAveragePool", ["a"], ["f"]), back("f")]),
+    "means": ((2, 3, 4, 4), [node("QLinearAveragePool", ["x_q", *X, *Y], ["y_q"], kernel_shape=[2, 2], strides=[2, 2], **MICROSOFT)],
+              [there("x_q", X, "a"), node("AveragePool", ["a"], ["f"], kernel_shape=[2, 2], strides=[2, 2]), back("f")]),
+    "choice": ((2, 3, 4, 4), [node("QLinearSigmoid", ["x_q", *X, *Y], ["g"], **MICROSOFT),
+                              node("QLinearWhere", ["c", "x_q", *X, "g", *Y, *Y], ["y_q"], **MICROSOFT)],
+               [there("x_q", X, "a"), node("Sigmoid", ["a"], ["f"]), back("f", "g"), there("g", Y, "r"),
+                node("Where", ["c", "a", "r"], ["h"]), back("h")]),
+    "concatenation": ((2, 6), [node("QLinearSigmoid", ["x_q", *X, *Y], ["g"], **MICROSOFT),
+                               node("QLinearConcat", [*Y, "x_q", *X, "g", *Y], ["y_q"], axis=1, **MICROSOFT)],
+                      [there("x_q", X, "a"), node("Sigmoid", ["a"], ["f"]), back("f", "g"), there("g", Y, "r"),
+                       node("Concat", ["a", "r"], ["h"], axis=1), back("h")]),
+    "moves": ((2, 3, 4, 4), [node("MaxPool", ["x_q"], ["m"], kernel_shape=[2, 2]), node("Transpose", ["m"], ["p"], perm=[0, 2, 3, 1]),
+                             node("Reshape", ["p", "o4"], ["r"]), node("QLinearSigmoid", ["r", *X, *Y], ["y_q"], **MICROSOFT)],
+              [there("x_q", X, "a"), node("MaxPool", ["a"], ["m"], kernel_shape=[2, 2]),
+               node("Transpose", ["m"], ["p"], perm=[0, 2, 3, 1]), node("Reshape", ["p", "o4"], ["r"]), node("Sigmoid", ["r"], ["f"]),
+               back("f")]),
+    "rows": ((2, 2, 6), [node("Gather", ["e", "i"], ["g"]), node("QLinearAdd", ["x_q", *X, "g", *X, *Y], ["y_q"], **MICROSOFT)],
+             [there("x_q", X, "a"), there("e", X, "b"), node("Gather", ["b", "i"], ["r"]), node("Add", ["a", "r"], ["f"]), back("f")]),
+}
+
+
+def gradients(block, x, og=None):
+    """What the block computes, and the gradients of what it reads and of its weights."""
+    data = mx.nd.array(x)
+    data.attach_grad()
+    with autograd.record():
+        y = block(data)
+    y.backward(None if og is None else mx.nd.array(og))
+    weights = {n.split("_")[0]: p.grad().asnumpy() for n, p in block.collect_params().items() if p.grad_req != "null"}
+    return y.asnumpy(), data.grad.asnumpy(), weights
+
+
+@pytest.mark.parametrize("what", FORMS)
+def test_operators_on_integers_learn_as_their_floats(what):
+    shape, integers, plain = FORMS[what]
+    x = floats(*shape)
+    made = []
+    for nodes in (integers, plain):
+        nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]), *nodes, there("y_q", Y, "y")]
+        weights = {**STEPS, **WEIGHTS, "o4": np.array([2, -1])}
+        read = {name for n in nodes for name in n.input}
+        data = model(nodes, {"x": x}, {name: a for name, a in weights.items() if name in read})
+        data = onnx.load_from_string(data)
+        del data.graph.output[1:]     # "y_q"
+        data.graph.output[0].CopyFrom(onnx.ValueInfoProto(name="y"))
+        made.append(gradients(mx.onnx.load(data.SerializeToString()).to_block(), x))
+    (y, gx, gw), (want, want_gx, want_gw) = made
+    np.testing.assert_array_equal(y, want)
+    np.testing.assert_array_equal(gx, want_gx)
+    assert sorted(gw) == sorted(want_gw) == sorted({"k", "kb", "w", "t", "tb", "e"} & {n for m in integers for n in m.input})
+    for name, grad in gw.items():
+        assert np.abs(grad).max() > 0
+        np.testing.assert_array_equal(grad, want_gw[name])
+    assert np.abs(gx).max() > 0
+
+
+def in_steps(x):
+    """What is left of data by its own range, and where it was not cut."""
+    low, high = min(x.min(), 0), max(x.max(), 0)
+    scale = np.float32((high - low) / 255)
+    zero = np.clip(np.rint(-low / scale), 0, 255)
+    q = np.rint(x / scale) + zero
+    return ((np.clip(q, 0, 255) - zero) * scale).astype("f"), (q >= 0) & (q <= 255)
+
+
+def dynamic(kind):
+    """A layer that finds the range of its data, with its weight in 8 bits."""
+    if kind == "MatMulInteger":
+        return [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z", "wz"], ["p"]),
+                node("Cast", ["p"], ["f"], to=1), node("Mul", ["s", "ws"], ["both"]), node("Mul", ["f", "both"], ["r"]),
+                node("Add", ["r", "b"], ["y"])]
+    if kind == "DynamicQuantizeMatMul":
+        return [node(kind, ["x", "w", "ws", "wz", "b"], ["y"], **MICROSOFT)]
+    return [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+            node(kind, ["q", "w", "s", "ws", "z", "wz", "b"], ["y"], **MICROSOFT)]
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("kind", ["MatMulInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"])
+def test_layers_that_find_the_range_of_their_data_learn(kind, each, tmp_path):
+    """The data is rounded, and gradients pass that, in front of the layer and to its weight."""
+    scale = WEIGHTS["ts"] if each else WEIGHTS["ws"]
+    weights = {"w": WEIGHTS["w"], "ws": scale, "wz": np.zeros(scale.shape, "i1"), "b": floats(5)}
+    x, og = floats(4, 6), floats(4, 5)
+    data = model(dynamic(kind), {"x": x}, weights)
+    block = mx.onnx.load(data).to_block(shapes={"x": (4, 6)})
+    y, gx, gw = gradients(block, x, og)
+    np.testing.assert_allclose(y, ours(data, {"x": x})[0], rtol=1e-4, atol=1e-5)
+    rounded, inside = in_steps(x)
+    w = weights["w"].astype("f") * scale
+    np.testing.assert_allclose(y, rounded @ w + weights["b"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gx, og @ w.T * inside, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gw["w"], rounded.T @ og, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(gw["b"], og.sum(0), rtol=1e-5, atol=1e-6)
+    path = mx.onnx.export_model(block, in_shapes=[(4, 6)], onnx_file_path=str(tmp_path / "again.onnx"))
+    assert {"DynamicQuantizeLinear", "DequantizeLinear"} <= set(operators(path))
+    np.testing.assert_allclose(run(path, [x])[0], y, atol=0.02)   # theirs rounds the data once more, in blocks
+
+
+def test_a_convolution_that_finds_the_range_of_its_data_learns():
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("ConvInteger", ["q", "k", "z"], ["p"], pads=[1, 1, 1, 1]),
+             node("Cast", ["p"], ["f"], to=1), node("Mul", ["s", "ws"], ["both"]), node("Mul", ["f", "both"], ["y"])]
+    x = floats(2, 3, 4, 4)
+    data = model(nodes, {"x": x}, {"k": WEIGHTS["k"], "ws": WEIGHTS["ws"]})
+    y, gx, gw = gradients(mx.onnx.load(data).to_block(), x)
+    np.testing.assert_allclose(y, ours(data, {"x": x})[0], rtol=1e-4, atol=1e-5)
+    kernel = mx.nd.array(WEIGHTS["k"].astype("f") * WEIGHTS["ws"])
+    rounded, inside = in_steps(x)
+    plain = mx.nd.array(rounded)
+    plain.attach_grad(), kernel.attach_grad()
+    with autograd.record():
+        want = mx.nd.Convolution(plain, kernel, num_filter=4, kernel=(3, 3), pad=(1, 1), no_bias=True)
+    want.backward()
+    np.testing.assert_allclose(y, want.asnumpy(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gx, plain.grad.asnumpy() * inside, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gw["k"], kernel.grad.asnumpy(), rtol=1e-4, atol=1e-4)
+
+
+def packed(numbers, bits):
+    """Numbers in the order of their bits, the low ones first."""
+    each = 8 // bits
+    numbers = numbers.reshape(*numbers.shape[:-1], -1, each).astype("u1")
+    return sum(numbers[..., i] << (i * bits) for i in range(each)).astype("u1")
+
+
+@pytest.mark.parametrize("bits, zeros, order", [(2, False, False), (4, True, False), (4, False, True), (8, True, False)])
+def test_weights_of_few_bits_are_trained_as_floats(bits, zeros, order, tmp_path):
+    n, k, block = 5, 32, 16
+    numbers, scales = RANDOM.randint(0, 1 << bits, (n, k)), np.abs(floats(n, 2)) + np.float32(0.1)
+    zero = RANDOM.randint(0, 1 << bits, (n, 8 // bits if bits < 8 else 2)) if zeros else np.full((n, 2), 1 << (bits - 1))
+    groups = RANDOM.permutation(np.repeat([0, 1], 16)) if order else np.repeat([0, 1], 16)
+    weights = {"w": packed(numbers, bits).reshape(n, 2, -1), "s": scales.ravel(), "c": floats(n)}
+    if zeros:
+        weights["z"] = packed(zero, bits).ravel()
+    if order:
+        weights["g"] = groups.astype("i4")
+    names = ["x", "w", "s", "z" if zeros else "", "g" if order else "", "c"]
+    made = node("MatMulNBits", names, ["y"], K=k, N=n, bits=bits, block_size=block, **MICROSOFT)
+    x, og = floats(3, k), floats(3, n)
+    data = model([made], {"x": x}, weights)
+    block = mx.onnx.load(data).to_block()
+    w = ((numbers - zero[:, groups]) * scales[:, groups]).astype("f")
+    y, gx, gw = gradients(block, x, og)
+    np.testing.assert_allclose(y, x @ w.T + weights["c"], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gx, og @ w, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gw["w"], og.T @ x, rtol=1e-4, atol=1e-5)
+    trainer = gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1})
+    trainer.step(1)
+    moved = block(mx.nd.array(x)).asnumpy()
+    np.testing.assert_allclose(moved, x @ (w - 0.1 * gw["w"]).T + weights["c"] - 0.1 * og.sum(0), rtol=1e-3, atol=1e-3)
+    block.save_parameters(str(tmp_path / "trained.params"))
+    again = mx.onnx.load(data).to_block()
+    again.load_parameters(str(tmp_path / "trained.params"))
+    np.testing.assert_array_equal(again(mx.nd.array(x)).asnumpy(), moved)
+
+
+def test_zero_points_that_do_not_fit():
+    weights = {"w": whole("u1", 5, 2, 8), "s": floats(10), "z": floats(7)}
+    made = node("MatMulNBits", ["x", "w", "s", "z"], ["y"], K=32, N=5, bits=4, block_size=16, **MICROSOFT)
+    with pytest.raises(mx.MXNetError, match=r"MatMulNBits.*shape \(7,\)"):
+        mx.onnx.load(model([made], {"x": floats(1, 32)}, weights)).to_block()
+
+
+def test_a_table_of_few_bits_is_trained_as_floats():
+    numbers, scales = RANDOM.randint(0, 16, (7, 32)), np.abs(floats(7, 2))
+    made = node("GatherBlockQuantized", ["t", "i", "s"], ["y"], block_size=16, bits=4, **MICROSOFT)
+    ids = np.array([[0, 6], [3, 6]])
+    data = model([made], {"i": ids}, {"t": packed(numbers, 4), "s": scales})
+    block = mx.onnx.load(data).to_block()
+    table = ((numbers - 8) * np.repeat(scales, 16, 1)).astype("f")
+    with autograd.record():
+        y = block(mx.nd.array(ids, dtype="int64"))
+    og = floats(2, 2, 32)
+    y.backward(mx.nd.array(og))
+    np.testing.assert_allclose(y.asnumpy(), table[ids], rtol=1e-5, atol=1e-6)
+    want = np.zeros((7, 32), "f")
+    np.add.at(want, ids, og)
+    (p,) = [p for p in block.collect_params().values() if p.grad_req != "null"]
+    np.testing.assert_allclose(p.grad().asnumpy(), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_weights_of_4_bits_in_front_of_a_product(turned):
+    """DequantizeLinear of blocks, also through a Transpose."""
+    numbers, scales = RANDOM.randint(-8, 8, (32, 5)), np.abs(floats(2, 5)) + np.float32(0.1)
+    h = onnx.helper
+    stored = numbers.T if turned else numbers
+    constants = [h.make_tensor("w", onnx.TensorProto.INT4, stored.shape, stored.ravel()),
+                 onnx.numpy_helper.from_array(scales.T.copy() if turned else scales, "s")]
+    nodes = [h.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=1 if turned else 0, block_size=16)]
+    nodes += [h.make_node("Transpose", ["f"], ["t"], perm=[1, 0])] if turned else []
+    nodes.append(h.make_node("MatMul", ["x", nodes[-1].output[0]], ["y"]))
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [3, 32])], [h.make_tensor_value_info("y", 1, [3, 5])], constants)
+    data = h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    x, og = floats(3, 32), floats(3, 5)
+    y, gx, gw = gradients(mx.onnx.load(data).to_block(), x, og)
+    w = (numbers * np.repeat(scales, 16, 0)).astype("f")
+    np.testing.assert_allclose(y, x @ w, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(gx, og @ w.T, rtol=1e-4, atol=1e-4)
+    (grad,) = gw.values()
+    want = x.T @ og
+    np.testing.assert_allclose(grad, want if grad.shape == want.shape else want.T, rtol=1e-4, atol=1e-5)
+
+
+def test_an_lstm_of_bytes_is_trained_as_floats():
+    made = node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"], ["y"], hidden_size=6, **MICROSOFT)
+    weights = {"w": whole("i1", 1, 8, 24), "r": whole("i1", 1, 6, 24), "b": floats(1, 48)}
+    for name in "wr":
+        weights.update({name + "s": np.full(1, 0.005, "f4"), name + "z": np.zeros(1, "i1")})
+    x = floats(4, 2, 8)
+    data = model([made], {"x": x}, weights)
+    block = mx.onnx.load(data).to_block()
+    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), ours(data, {"x": x})[0], atol=0.02)
+    trainer = gluon.Trainer(block.collect_params(), "adam", {"learning_rate": 0.05})
+    goal, losses = mx.nd.array(np.tanh(floats(4, 1, 2, 6))), []
+    for _ in range(20):
+        with autograd.record():
+            loss = ((block(mx.nd.array(x)) - goal) ** 2).mean()
+        loss.backward()
+        trainer.step(1)
+        losses.append(float(loss.asscalar()))
+    assert losses[-1] < 0.5 * losses[0]
