@@ -9,7 +9,7 @@ import functools as _functools
 import importlib as _importlib
 import os as _os
 
-from ._startup import names as _names, process as _process, tracebacks as _tracebacks
+from ._startup import imports as _imports, names as _names, process as _process, tracebacks as _tracebacks
 from .base import MXNetError, __version__
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from . import ndarray
@@ -23,6 +23,9 @@ _MEMBERS = {"AttrScope": "attribute", "Device": "device", "Executor": "executor"
             "current_device": "device",
             **dict.fromkeys(("is_np_array", "is_np_default_dtype", "is_np_shape", "np_array", "np_default_dtype", "np_shape",
                              "set_np_shape", "use_np", "use_np_array", "use_np_default_dtype", "use_np_shape"), "util")}
+
+
+_imports.complete_standard_packages()
 
 
 def _find(name):

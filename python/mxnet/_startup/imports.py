@@ -16,7 +16,7 @@ import time
 
 from .interrupt import HeldInterrupt
 
-__all__ = ["importing"]
+__all__ = ["importing", "complete_standard_packages"]
 
 _LONGEST = 10.0    # seconds; whoever waits may hold what the other one needs
 
@@ -53,6 +53,15 @@ def importing():
         finally:
             if turn:
                 _turn.release()
+
+
+def complete_standard_packages():
+    """Programs of 1.x imported these packages alone, and used the parts that mxnet had loaded:
+    ``import multiprocessing`` and then ``multiprocessing.pool.Pool`` in an annotation. So the parts
+    are loaded where the program has the package; `importlib` always is."""
+    for package, part in (("importlib", "util"), ("multiprocessing", "pool"), ("concurrent", "futures")):
+        if package in sys.modules:
+            importlib.import_module(f"{package}.{part}")
 
 
 def _importers():

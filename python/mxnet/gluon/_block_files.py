@@ -47,9 +47,8 @@ class _BlockFiles:
         """
         params = self._collect_params_with_prefix()
         if deduplicate:
-            by_param = {id(p): name for name, p in params.items()}
-            keep = set(by_param.values())
-            params = {name: p for name, p in params.items() if name in keep}
+            # As 1.x orders the file: the first place of a shared one, under its last name.
+            params = {name: p for p, name in {p: name for name, p in params.items()}.items()}
         save_arrays(filename, {name: p._reduce() for name, p in params.items()})
 
     @accepts_device

@@ -380,6 +380,10 @@ def test_deduplicate(tmp_path):
     make(net)
     net.save_parameters(name, deduplicate=True)
     assert set(nd.load(name)) == {'1.weight', '1.bias'}
+    net.add(nn.Dense(2, in_units=2), nn.Dense(2, in_units=2, params=net[0].params))
+    make(net)
+    net.save_parameters(name, deduplicate=True)
+    assert list(nd.load(name)) == ['3.weight', '3.bias', '2.weight', '2.bias']   # the order of 1.9.1
     before = values(net)
     net.initialize(mx.init.Zero(), force_reinit=True)
     net.load_parameters(name)

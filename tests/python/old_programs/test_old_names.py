@@ -106,6 +106,16 @@ def test_import_stays_small():
     assert out.strip() == '[]'
 
 
+def test_parts_of_standard_packages_that_1x_had_imported():
+    """Sockeye 2.3 names `multiprocessing.pool` after these two imports, and importlib's too."""
+    code = ('import importlib, multiprocessing, concurrent, mxnet; '
+            'print(multiprocessing.pool.Pool, concurrent.futures.Future, importlib.util.find_spec)')
+    subprocess.run([sys.executable, '-S', '-c', f'import sys; sys.path[:0] = {sys.path!r}; {code}'], check=True)
+    code = 'import sys, mxnet; print("multiprocessing" in sys.modules or "concurrent" in sys.modules)'
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == 'False'
+
+
 @pytest.mark.parametrize('code, words', [
     ('mx.npp', 'np'), ('mx.nd.Convolutoin', 'Convolution'),
     ('mx.metric.Acuracy', "nearest name is 'Accuracy'"),
