@@ -248,10 +248,14 @@ void SetArithmetic(PyObject* rows, ArrayType type);
  * whether of mx.np) for the keys that they leave to it. */
 const PyType_Slot* IndexingSlots();
 PyObject* SetIndexing(PyObject* module, PyObject* args);
-/* The same for keys of mx.np with index arrays, which nothing may be tracing. GatherItem: null
- * without an exception, ScatterItem: 1, where Python has to look at the key. They throw. */
+/* The same for keys with index arrays, which nothing may be tracing. GatherItem: null without an
+ * exception, ScatterItem: 1, where Python has to look at the key. They throw. */
 PyObject* GatherItem(PyObject* self, PyObject* key);
 int ScatterItem(PyObject* self, PyObject* key, PyObject* value);
+/* The indices, none of them negative, that an array on the host holds for an axis. `*same`: they
+ * are the array's own numbers, int64. False where Python has to look: out of range, or no numbers.
+ */
+bool HostIndices(const NDArray& index, int64_t size, std::vector<int64_t>* values, bool* same);
 /* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed,
  * numpy=False) has whatever the memory held, filled(op handle, value or None, shape tuple, device
  * type, device id, dtype number, numpy=False) what _zeros, _ones or _full write, array_of(values,

@@ -1,6 +1,7 @@
-// x[key] and x[key] = value of mx.np arrays for keys with index arrays: the ones in which arrays
-// stand side by side and all other axes are taken whole, and masks. Everything else, also every key
-// that is to be refused, goes to Python (mxnet.numpy._indexing), which knows all rules.
+// x[key] and x[key] = value for keys with index arrays: the ones in which arrays stand side by side
+// and all other axes are taken whole, and masks of mx.np arrays. Everything else, also every key
+// that is to be refused, goes to Python (mxnet.numpy._indexing, mxnet.ndarray._indexing), which
+// knows all rules.
 #include <Python.h>
 
 #include <cstring>
@@ -29,7 +30,7 @@ struct Held {
 struct Gathering {
   int axis = 0;
   std::vector<PyObject*> arrays;
-  Held made;  // those of `arrays` that were lists
+  Held made;  // what holds them
   std::vector<int64_t> block;
   int ndim = 0;  // of the selection
 };
@@ -88,6 +89,27 @@ PyObject* FromNumpy(PyObject* self, PyObject* o, int64_t size) {
   return Made(self, values, Shape(std::vector<int64_t>(buffer.shape, buffer.shape + buffer.ndim)), size);
 }
 
+template <typename T>
+bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* same) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(from[i] >= static_cast<T>(-size) && from[i] < static_cast<T>(size))) return false;
+    const int64_t at = static_cast<int64_t>(from[i]);
+    to[i] = at < 0 ? at + size : at;
+    *same = *same && to[i] == at;
+  }
+  return true;
+}
+
+/* An index array of an mx.nd array as int64, which holds floats as well; null if it is something
+ * else. */
+PyObject* FromClassic(PyObject* self, PyObject* o, int64_t size) {
+  if (IsNumpy(o) || !Get(o) || Get(self)->ctx().is_gpu()) return nullptr;
+  std::vector<int64_t> values;
+  bool same = false;
+  if (!HostIndices(*Get(o), size, &values, &same)) return nullptr;
+  return same && Get(o)->ctx() == Get(self)->ctx() ? Py_NewRef(o) : Made(self, values, Get(o)->shape(), size);
+}
+
 bool Joined(const Shape& s, std::vector<int64_t>* block) {
   while (block->size() < static_cast<size_t>(s.ndim())) block->insert(block->begin(), 1);
   const size_t lead = block->size() - static_cast<size_t>(s.ndim());
@@ -97,6 +119,26 @@ bool Joined(const Shape& s, std::vector<int64_t>* block) {
     if (s[i] != 1 && s[i] != size) return false;
   }
   return true;
+}
+
+/* One entry of a key as an array of integers beside `self`; null without an exception: not for
+ * here. `behind`: other arrays stand before it, so that a number is an array, too. */
+PyObject* IndexArray(PyObject* self, PyObject* k, int64_t size, bool behind) {
+  const bool numpy = IsNumpy(self);
+  if (IsArray(k)) {
+    if (!numpy) return FromClassic(self, k, size);
+    const bool fits = IsNumpy(k) && Get(k) && !Get(k)->is_none() && Get(k)->dtype() != kBool && Get(k)->ctx() == Get(self)->ctx();
+    return fits ? Py_NewRef(k) : nullptr;
+  }
+  if (PyList_CheckExact(k)) return FromList(self, k, size);
+  if (PyLong_CheckExact(k)) {
+    int overflow = 0;
+    const int64_t i = AsInt64(k, &overflow);
+    return behind && !overflow ? Made(self, {i}, Shape{1}, size) : nullptr;
+  }
+  PyObject* made = FromNumpy(self, k, size);
+  if (made && !numpy && Get(made)->shape().ndim() == 0) Py_CLEAR(made);  // a number, which gives a view
+  return made;
 }
 
 /* False for keys that are not for here. */
@@ -124,13 +166,9 @@ bool Plan(PyObject* self, PyObject* key, Gathering* g) {
     }
     if (g->arrays.empty()) g->axis = axis;
     if (closed || g->axis + static_cast<int>(g->arrays.size()) != axis) return false;
-    if (!IsArray(k)) {
-      k = PyList_CheckExact(k) ? FromList(self, k, a.shape()[axis]) : FromNumpy(self, k, a.shape()[axis]);
-      if (!k) return false;
-      g->made.objects.push_back(k);
-    } else if (!IsNumpy(k) || !Get(k) || Get(k)->is_none() || Get(k)->dtype() == kBool || Get(k)->ctx() != a.ctx()) {
-      return false;
-    }
+    k = IndexArray(self, k, a.shape()[axis], !g->block.empty());
+    if (!k) return false;
+    g->made.objects.push_back(k);
     g->arrays.push_back(k);
     if (!Joined(Get(k)->shape(), &g->block)) return false;
     ++axis;
@@ -180,6 +218,26 @@ PyObject* Masked(PyObject* self, PyObject* key) {
 
 }  // namespace
 
+bool HostIndices(const NDArray& index, int64_t size, std::vector<int64_t>* values, bool* same) {
+  const int64_t n = index.is_none() || index.ctx().is_gpu() || index.shape().ndim() < 1 ? 0 : index.shape().Size();
+  if (n == 0 || size == 0 || size >= int64_t{1} << 24) return false;  // beyond, float32 has gaps
+  {
+    GilRelease unlocked(true);
+    index.WaitToRead();
+  }
+  values->resize(static_cast<size_t>(n));
+  int64_t* to = values->data();
+  *same = index.dtype() == kInt64;
+  const void* data = index.data().dptr<void>();
+  switch (index.dtype()) {
+    case kInt64: return CheckedIndices(static_cast<const int64_t*>(data), n, size, to, same);
+    case kInt32: return CheckedIndices(static_cast<const int32_t*>(data), n, size, to, same);
+    case kFloat32: return CheckedIndices(static_cast<const float*>(data), n, size, to, same);
+    case kFloat64: return CheckedIndices(static_cast<const double*>(data), n, size, to, same);
+    default: return false;
+  }
+}
+
 PyObject* GatherItem(PyObject* self, PyObject* key) {
   if (IsMask(key)) return Masked(self, key);
   Gathering g;
@@ -200,7 +258,8 @@ struct Constant {
   Context ctx;
 };
 
-/* A number as an array of shape () beside `self`; null without an exception: not for here. */
+/* A number as an array of shape (), or (1,) for mx.nd, beside `self`; null without an exception:
+ * not for here. */
 PyObject* Filled(PyObject* self, PyObject* number) {
   static Constant last[4];  // guarded by the interpreter lock; of threads they would be left behind
   static unsigned next = 0;
@@ -214,10 +273,12 @@ PyObject* Filled(PyObject* self, PyObject* number) {
     if (c.array && std::memcmp(&c.value, &v, sizeof(v)) == 0 && c.dtype == a->dtype() && c.ctx == a->ctx() &&
         Py_TYPE(c.array) == ClassOf(self))
       return Py_NewRef(c.array);
-  PyObject* target = Wrap(new NDArray(Shape(0), a->ctx(), a->dtype(), true), ClassOf(self));
+  const int64_t one = 1;
+  const int ndim = IsNumpy(self) ? 0 : 1;
+  PyObject* target = Wrap(new NDArray(Shape(&one, ndim), a->ctx(), a->dtype(), true), ClassOf(self));
   if (!target) throw PythonError();
   static const Op* full = Op::Get("_full");
-  PyObject* done = Invoke(FilledAttrs(full, nullptr, 0, a->dtype(), &v), nullptr, 0, target);
+  PyObject* done = Invoke(FilledAttrs(full, &one, static_cast<size_t>(ndim), a->dtype(), &v), nullptr, 0, target);
   Py_DECREF(target);
   if (!done) throw PythonError();
   Constant& c = last[next++ % 4];
@@ -266,18 +327,30 @@ int PutMasked(PyObject* self, PyObject* key, PyObject* value, bool number) {
   return done ? 0 : -1;
 }
 
+/* Whether a value's shape can be broadcast to the selection's. */
+bool FitsSelection(const Shape& value, const NDArray& a, const Gathering& g) {
+  std::vector<int64_t> dims(a.shape().begin(), a.shape().begin() + g.axis);
+  dims.insert(dims.end(), g.block.begin(), g.block.end());
+  dims.insert(dims.end(), a.shape().begin() + g.axis + static_cast<int>(g.arrays.size()), a.shape().end());
+  const int lead = static_cast<int>(dims.size()) - value.ndim();
+  for (int i = 0; lead >= 0 && i < value.ndim(); ++i)
+    if (value[i] != 1 && value[i] != dims[static_cast<size_t>(lead + i)]) return false;
+  return lead >= 0;
+}
+
 }  // namespace
 
 int ScatterItem(PyObject* self, PyObject* key, PyObject* value) {
   const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
   const NDArray* a = Get(self);
   if (!number) {
-    if (!IsArray(value) || !IsNumpy(value) || !Get(value) || Get(value)->is_none()) return 1;
+    if (!IsArray(value) || IsNumpy(value) != IsNumpy(self) || !Get(value) || Get(value)->is_none()) return 1;
     if (Get(value)->dtype() != a->dtype() || Get(value)->ctx() != a->ctx()) return 1;
   }
   const bool mask = IsMask(key);
   Gathering g;
   if (!mask && (!Plan(self, key, &g) || (!number && Get(value)->shape().ndim() > g.ndim))) return 1;
+  if (!mask && !number && !IsNumpy(self) && !FitsSelection(Get(value)->shape(), *a, g)) return 1;
   Held made;
   if (number) {
     value = Filled(self, value);

@@ -223,40 +223,15 @@ bool WriteNow(const NDArray& a, int64_t offset, int64_t count, double value) {
   return true;
 }
 
-template <typename T>
-bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* same) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (!(from[i] >= static_cast<T>(-size) && from[i] < static_cast<T>(size))) return false;
-    const int64_t at = static_cast<int64_t>(from[i]);
-    to[i] = at < 0 ? at + size : at;
-    *same = *same && to[i] == at;
-  }
-  return true;
-}
-
 /* x[indices] for whole rows, on the host, where indices can be looked at. Null without an
  * exception: not for here. */
 PyObject* TakeRows(PyObject* self, PyObject* key) {
   NDArray *a = Get(self), *index = Get(key);
   if (IsNumpy(key) || index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1)
     return nullptr;
-  const int64_t n = index->shape().Size(), size = a->shape()[0];
-  if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;  // beyond, float32 has gaps
-  {
-    GilRelease unlocked(true);
-    index->WaitToRead();
-  }
-  std::vector<int64_t> rows(static_cast<size_t>(n));
-  bool same = index->dtype() == kInt64, fits = false;
-  const void* data = index->data().dptr<void>();
-  switch (index->dtype()) {
-    case kInt64: fits = CheckedIndices(static_cast<const int64_t*>(data), n, size, rows.data(), &same); break;
-    case kInt32: fits = CheckedIndices(static_cast<const int32_t*>(data), n, size, rows.data(), &same); break;
-    case kFloat32: fits = CheckedIndices(static_cast<const float*>(data), n, size, rows.data(), &same); break;
-    case kFloat64: fits = CheckedIndices(static_cast<const double*>(data), n, size, rows.data(), &same); break;
-    default: break;
-  }
-  if (!fits) return nullptr;
+  std::vector<int64_t> rows;
+  bool same = false;
+  if (!HostIndices(*index, a->shape()[0], &rows, &same)) return nullptr;
   static const Op* op = Op::Get("take");
   static const AttrsPtr attrs = MakeAttrs(op, {{"axis", "0"}, {"mode", "clip"}});
   PyObject* inputs[2] = {self, key};
@@ -388,6 +363,10 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
           if (pieces || PyErr_Occurred()) return pieces;
         }
       }
+      if (!numpy && !IsArray(key)) {
+        PyObject* pieces = GatherItem(self, key);
+        if (pieces || PyErr_Occurred()) return pieces;
+      }
     }
     return PyObject_CallFunctionObjArgs(get_item[ArrayTypeOf(self)], self, key, nullptr);
   } catch (...) {
@@ -440,7 +419,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
   if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
   Selection s;
   const bool numpy = IsNumpy(self);
-  if (!Select(key, *a, NumpyShapes() || numpy, numpy, &s)) return numpy ? ScatterItem(self, key, value) : 1;
+  if (!Select(key, *a, NumpyShapes() || numpy, numpy, &s)) return ScatterItem(self, key, value);
   if (!number && IsNumpy(value) != numpy) return 1;
   const int64_t offset = Offset(s, a->shape());
   double v = 0;

@@ -140,6 +140,11 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     """
     y = operand(y)
     along = axis_of("trapezoid", axis, len(shape_of("trapezoid", y)))
+    size = y.shape[along]
+    if x is None and size > 2 and _is_plain(dx) and "float" in _dtypes.name(y.dtype):
+        ends = entries(y, along, 0, 1) + entries(y, along, size - 1, size)      # which count half
+        inner = call("_npi_sum", (entries(y, along, 1, size - 1),), axis=(along,))
+        return (inner + call("_npi_sum", (ends,), axis=(along,)) * 0.5) * dx
     middle = true_divide(_shifted(y, along, 1) + _shifted(y, along, 0), 2)
     if x is None:
         return call("_npi_sum", (middle * dx,), axis=(along,))

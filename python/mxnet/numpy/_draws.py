@@ -2,7 +2,7 @@
 2.0 offers there."""
 import numpy as onp
 
-from ._dispatch import call, default_float, dtype_name, from_values, is_symbol, operand
+from ._dispatch import call, default_float, dtype_name, filled_array, from_values, is_symbol, operand
 from ._random_records import _shape, draw
 from .._binding import NDArrayBase
 
@@ -43,7 +43,7 @@ def _parameters(name, size, **given):
 
 def _check(name, array, parameter, accepted, ok):
     """Raises ValueError if a value of the parameter is refused. Reads the array."""
-    values = array.asnumpy()
+    values = array if isinstance(array, onp.ndarray) else array.asnumpy()
     if not ok(values).all():
         wrong = values[~ok(values)].flat[0]
         raise ValueError(f"[{name}] {parameter}={wrong:g}; accepted: {accepted}")
@@ -51,8 +51,22 @@ def _check(name, array, parameter, accepted, ok):
 
 def _counts(record, arrays, shape):
     """int64 draws of a record with one parameter for each element of `shape`."""
-    spread = [x if x.shape == shape else call("_npi_broadcast_to", (x,), shape=shape) for x in arrays]
+    spread = [filled_array("_npi_full", shape, None, "float64", float(x)) if isinstance(x, onp.ndarray)
+              else x if x.shape == shape else call("_npi_broadcast_to", (x,), shape=shape) for x in arrays]
     return call("_npi_cast", (call(record, spread, dtype="float64"),), dtype="int64")
+
+
+def _checked_counts(name, record, size, rules, **given):
+    """int64 draws of a record with one parameter for each element of the result. `rules`: what is
+    accepted of each parameter, and whether an array is."""
+    plain = all(type(v) in (int, float) for v in given.values())
+    if plain:       # no array has to be made, spread and read for a number
+        arrays, shape = [onp.asarray(float(v)) for v in given.values()], () if size is None else tuple(_shape(size))
+    else:
+        arrays, shape = _parameters(name, size, **given)
+    for array, parameter, (accepted, ok) in zip(arrays, given, rules):
+        _check(name, array, parameter, accepted, ok)
+    return _counts(record, arrays, shape)
 
 
 def _float(value, dtype=None):
@@ -155,10 +169,8 @@ def binomial(n, p, size=None):
     >>> mx.np.random.binomial(10, mx.np.array([0.0, 1.0]))
     array([ 0, 10], dtype=int64)
     """
-    (n, p), shape = _parameters("binomial", size, n=n, p=p)
-    _check("binomial", n, "n", "whole numbers of at least 0", lambda v: (v >= 0) & (v == onp.floor(v)))
-    _check("binomial", p, "p", "0 to 1", lambda v: (v >= 0) & (v <= 1))
-    return _counts("_sample_binomial", (n, p), shape)
+    rules = [("whole numbers of at least 0", lambda v: (v >= 0) & (v == onp.floor(v))), ("0 to 1", lambda v: (v >= 0) & (v <= 1))]
+    return _checked_counts("binomial", "_sample_binomial", size, rules, n=n, p=p)
 
 
 def poisson(lam=1.0, size=None):
@@ -171,9 +183,8 @@ def poisson(lam=1.0, size=None):
     >>> mx.np.random.poisson(mx.np.zeros(2), size=(3, 2)).shape
     (3, 2)
     """
-    (lam,), shape = _parameters("poisson", size, lam=lam)
-    _check("poisson", lam, "lam", "at least 0 and finite", lambda v: (v >= 0) & onp.isfinite(v))
-    return _counts("_sample_poisson", (lam,), shape)
+    rules = [("at least 0 and finite", lambda v: (v >= 0) & onp.isfinite(v))]
+    return _checked_counts("poisson", "_sample_poisson", size, rules, lam=lam)
 
 
 def negative_binomial(n, p, size=None):
@@ -186,10 +197,8 @@ def negative_binomial(n, p, size=None):
     >>> mx.np.random.negative_binomial(3, 1.0, size=2)
     array([0, 0], dtype=int64)
     """
-    (n, p), shape = _parameters("negative_binomial", size, n=n, p=p)
-    _check("negative_binomial", n, "n", "above 0", lambda v: v > 0)
-    _check("negative_binomial", p, "p", "above 0 and at most 1", lambda v: (v > 0) & (v <= 1))
-    return _counts("_sample_negative_binomial", (n, p), shape)
+    rules = [("above 0", lambda v: v > 0), ("above 0 and at most 1", lambda v: (v > 0) & (v <= 1))]
+    return _checked_counts("negative_binomial", "_sample_negative_binomial", size, rules, n=n, p=p)
 
 
 def geometric(p, size=None):

@@ -20,6 +20,8 @@ _KEYWORDS = {
 
 def _pairs(what, value, ndim, whole=True):
     """(before, behind) for each dimension, of a number, a pair, or pairs."""
+    if type(value) is int and value >= 0:
+        return [(value, value)] * ndim
     if isinstance(value, NDArrayBase):
         value = value.asnumpy()
     if isinstance(value, dict):

@@ -154,8 +154,9 @@ def einsum(*operands, out=None, optimize=False, dtype=None, **kwargs):
     letters that occur once, in the order of the alphabet; ``...`` stands for further dimensions,
     which are broadcast. ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` is accepted, too. Differentiable.
 
-    Differences from NumPy: the arrays are multiplied two at a time, those with the smallest product
-    first, as matrices where anything is summed, whatever `optimize` is. Integers wrap around.
+    Differences from NumPy: the arrays are multiplied two at a time, as matrices where anything is
+    summed, whatever `optimize` is. Up to four of them go in the order with the fewest
+    multiplications; of more, those with the smallest product go first. Integers wrap around.
 
     Examples
     --------

@@ -1,9 +1,12 @@
 """Functions of mx.np that reduce arrays over axes: sums, means, extremes, truths, statistics."""
 import operator
+from math import inf
 
 import numpy as onp
 
 from .. import _dtypes
+from .._arrays.tracing import is_deferred_compute
+from ..ndarray._native import _recording
 from ._dispatch import call, check_out, compiled, default_float, deliver, dtype_name, is_symbol, operand
 
 __all__ = ["all", "alltrue", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "min", "nancumsum",
@@ -392,6 +395,15 @@ def _without_nan(a, value):
     return _masked(a, number, value), number
 
 
+def _filled(a, value):
+    """`a` with `value` for NaN."""
+    a = operand(a)
+    # of nan_to_num infinities have no gradient
+    if is_symbol(a) or "float" not in _dtypes.name(a.dtype) or _recording() or is_deferred_compute():
+        return _without_nan(a, value)[0]
+    return call("_npi_nan_to_num", (a,), nan=float(value), posinf=inf, neginf=-inf)    # in one pass
+
+
 def _widest(a, dtype):
     """`dtype`, or without one that in which NumPy adds up integers: it does so in 2.0 as well."""
     kind = "" if dtype is not None or is_symbol(a) else _dtypes.name(a.dtype)
@@ -406,7 +418,7 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, whe
     >>> mx.np.nansum(mx.np.array([1.0, mx.np.nan])).asnumpy().item()
     1.0
     """
-    rest = _without_nan(a, 0)[0]
+    rest = _filled(a, 0)
     return sum(rest, axis, _widest(rest, dtype), out, keepdims, initial, where)
 
 
@@ -418,7 +430,7 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
     >>> mx.np.nanprod(mx.np.array([3.0, mx.np.nan])).asnumpy().item()
     3.0
     """
-    rest = _without_nan(a, 1)[0]
+    rest = _filled(a, 1)
     return prod(rest, axis, _widest(rest, dtype), out, keepdims, initial, where)
 
 
@@ -430,7 +442,7 @@ def nancumsum(a, axis=None, dtype=None, out=None):
     >>> mx.np.nancumsum(mx.np.array([1.0, mx.np.nan, 2.0])).asnumpy().tolist()
     [1.0, 1.0, 3.0]
     """
-    rest = _without_nan(a, 0)[0]
+    rest = _filled(a, 0)
     return cumsum(rest, axis, _widest(rest, dtype), out)
 
 

@@ -5,7 +5,7 @@ from .. import _dtypes
 from .._binding import NDArrayBase, is_traced
 from .._arrays.tracing import is_deferred_compute
 from ._creation import results
-from ._dispatch import call, default_float, deliver, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
+from ._dispatch import call, default_float, deliver, from_values, is_symbol, of_one_dtype, operand, promoted, promoted_dtype
 from ._joining import axis_of, concatenate, shape_of, with_axis
 from ._manipulation import ravel
 from .set_functions import unique_all, unique_counts, unique_inverse, unique_values
@@ -314,15 +314,23 @@ def comparable(*arrays):
 
 def digitize(x, bins, right=False):
     """The number of the bin, as int64, that each element of `x` falls into; `bins` rise or fall.
-    Computed on the host.
+    Their order is looked at on the host.
 
     Examples
     --------
     >>> mx.np.digitize(mx.np.array([0.5, 2]), mx.np.array([0, 1])).tolist()
     [1, 2]
     """
-    values, edges = _on_host("digitize", x, bins)
-    return operand(onp.asarray(onp.digitize(values, edges, right), "int64"), like=x)
+    edges = _on_host("digitize", bins)[0]
+    native = isinstance(x, NDArrayBase) and not is_deferred_compute()
+    if not native or edges.dtype.kind not in "fiu" or _dtypes.name(x.dtype) == "bfloat16":
+        values = _on_host("digitize", x)[0]
+        return operand(onp.asarray(onp.digitize(values, edges, right), "int64"), like=x)
+    onp.digitize(onp.zeros(1), edges, right)    # refuses what is in no order
+    falls = edges.size > 1 and edges[0] > edges[-1]
+    line = from_values(onp.ascontiguousarray(edges[::-1] if falls else edges), x.context, edges.dtype.name)
+    place = call("_searchsorted", comparable(line, x), right=not right)
+    return edges.size - place if falls else place
 
 
 def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-outer-name

@@ -386,7 +386,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         total = float(sum(weights).asnumpy())
         second = total if aweights is None else float(sum(call("_npi_multiply", (weights, operand(aweights, rows)))).asnumpy())
         divisor = total - freedom * second / total if freedom else total
-    product_ = call("_npi_matmul", (weighted, call("_npi_transpose", (apart,))))
+    product_ = call("dot", (weighted, apart), transpose_b=True)
     result = call("_npi_multiply_scalar", (product_,), scalar=1.0 / divisor if divisor > 0 else float("nan"), is_int=False)
     return result.reshape(()) if result.shape == (1, 1) else result
 

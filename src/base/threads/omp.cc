@@ -253,6 +253,8 @@ BorrowedTeam::~BorrowedTeam() {
 
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
   threads = LibraryThreads(threads);
+  // The library's team is this thread's: who runs loops beside it must not open a second one.
+  if (threads > 1 && !t_in_range) SetTeam(true);
   if (threads > 1 && CoresShared()) RestOpenMP(true);
   if (threads > 1 && CoresCrowded()) t_team_used = detail::Ticks();
   if (threads != previous_) omp_set_num_threads(threads);

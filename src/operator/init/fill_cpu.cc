@@ -41,12 +41,31 @@ void FillPowers(const TBlob& out, double start, double step, double base) {
 }
 
 void FillCycle(const TBlob& out, int64_t size, int64_t repeat) {
-  FillEach(out, "_npi_indices", [=](int64_t i) { return static_cast<double>(i / repeat % size); });
+  VisitDType(out.dtype, "_npi_indices", [&](auto tag) {
+    using T = decltype(tag);
+    T* p = out.data<T>();
+    ParallelFor(out.Size(), 0, [&](int64_t begin, int64_t end) {
+      int64_t index = begin / repeat % size, left = repeat - begin % repeat;
+      for (int64_t i = begin; i < end; i += left, left = repeat, index = index + 1 == size ? 0 : index + 1)
+        std::fill_n(p + i, std::min(left, end - i), FromDouble<T>(static_cast<double>(index)));
+    });
+  });
 }
 
 void FillTriangle(const TBlob& out, int64_t k) {
-  const int64_t columns = std::max<int64_t>(out.shape[1], 1);
-  FillEach(out, "_npi_tri", [=](int64_t i) { return i % columns - i / columns <= k ? 1.0 : 0.0; });
+  const int64_t rows = out.shape[0], columns = out.shape[1];
+  constexpr int64_t kGrain = 65536;  // elements that a thread is worth
+  VisitDType(out.dtype, "_npi_tri", [&](auto tag) {
+    using T = decltype(tag);
+    ParallelFor(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1)), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        T* row = out.data<T>() + r * columns;
+        const int64_t ones = k < -r ? 0 : std::min(columns, k < columns ? r + k + 1 : columns);
+        std::fill_n(row, ones, FromDouble<T>(1));
+        std::fill_n(row + ones, columns - ones, FromDouble<T>(0));
+      }
+    });
+  });
 }
 
 void FillWindow(const TBlob& out, double a, double b, double c) {

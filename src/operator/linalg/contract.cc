@@ -73,13 +73,7 @@ class Contractor {
 
   void Run(std::vector<Labelled> in, const Labelled& out) {
     while (in.size() > 1) {
-      size_t best_i = 0, best_j = 1;
-      double best = std::numeric_limits<double>::infinity();
-      for (size_t i = 0; in.size() > 2 && i < in.size(); ++i)
-        for (size_t j = i + 1; j < in.size(); ++j) {
-          const double cost = Size(Union(Kept(in, i, j, out))) - Size(in[i].labels) - Size(in[j].labels);
-          if (cost < best) best = cost, best_i = i, best_j = j;
-        }
+      const auto [best_i, best_j] = NextPair(in, out);
       const auto kept = Kept(in, best_i, best_j, out);
       const Labelled product = Pair(in[best_i], in[best_j], kept, in.size() == 2 ? &out : nullptr);
       in[best_i] = product;
@@ -139,6 +133,37 @@ class Contractor {
   }
 
  private:
+  // The two operands to multiply next. Of up to four, those with which the multiplications of all
+  // steps are fewest; of more, those whose product is smallest beside them.
+  std::pair<size_t, size_t> NextPair(const std::vector<Labelled>& in, const Labelled& out) const {
+    constexpr size_t kFew = 4;
+    if (in.size() == 2) return {0, 1};
+    if (in.size() <= kFew) return Fewest(in, out).second;
+    std::pair<size_t, size_t> best = {0, 1};
+    double smallest = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < in.size(); ++i)
+      for (size_t j = i + 1; j < in.size(); ++j) {
+        const double cost = Size(Union(Kept(in, i, j, out))) - Size(in[i].labels) - Size(in[j].labels);
+        if (cost < smallest) smallest = cost, best = {i, j};
+      }
+    return best;
+  }
+  // The multiplications of all steps in the best order, and its first pair.
+  std::pair<double, std::pair<size_t, size_t>> Fewest(const std::vector<Labelled>& in, const Labelled& out) const {
+    std::pair<double, std::pair<size_t, size_t>> best = {std::numeric_limits<double>::infinity(), {0, 1}};
+    for (size_t i = 0; i < in.size(); ++i)
+      for (size_t j = i + 1; j < in.size(); ++j) {
+        double cost = Size(Union({in[i].labels, in[j].labels}));
+        if (in.size() > 2) {
+          std::vector<Labelled> rest = in;
+          rest[i].labels = Union(Kept(in, i, j, out));
+          rest.erase(rest.begin() + static_cast<int64_t>(j));
+          cost += Fewest(rest, out).first;
+        }
+        if (cost < best.first) best = {cost, {i, j}};
+      }
+    return best;
+  }
   double Size(const Labels& labels) const {
     double n = 1;
     for (int l : labels) n *= static_cast<double>(sizes_[l]);

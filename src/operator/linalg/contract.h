@@ -5,8 +5,9 @@
  * A label is the number of an index. An operand has each of its labels once, with the stride of
  * that index in elements; a diagonal is a label whose stride is the sum of two. The result at the
  * labels of `out` is the sum, over all other labels, of the product of the operands. Labels that
- * only the result has repeat it. Two operands at a time are multiplied, those first whose product
- * is smallest; by matrix products where anything is summed.
+ * only the result has repeat it. Two operands at a time are multiplied, of up to four in the order
+ * with the fewest multiplications, of more those first whose product is smallest; by matrix
+ * products where anything is summed.
  *
  * Numbers are summed as matrix products sum them; integers wrap around; of bools the product is
  * "and", the sum "or".

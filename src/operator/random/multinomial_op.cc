@@ -191,12 +191,19 @@ void Shuffle(KernelArgs& args) {
   std::vector<int64_t> order(static_cast<size_t>(rows));
   std::iota(order.begin(), order.end(), int64_t{0});
   RandomStream s(args.random->seed(), args.random->Take(1));
-  for (int64_t i = rows - 1; i > 0; --i) {
-    const uint64_t high = s.Word(), word = high << 32 | s.Word();
-    std::swap(order[i], order[static_cast<uint64_t>((static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64)]);
+  // The partners of some rows are drawn first, so that the memory of all of them is on its way.
+  constexpr int64_t kAhead = 32;
+  int64_t partner[kAhead];
+  for (int64_t i = rows - 1; i > 0;) {
+    const int64_t n = std::min(kAhead, i);
+    for (int64_t k = 0; k < n; ++k) {
+      const uint64_t high = s.Word(), word = high << 32 | s.Word();
+      partner[k] = static_cast<int64_t>((static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i - k + 1)) >> 64);
+      __builtin_prefetch(&order[static_cast<size_t>(partner[k])], 1);
+    }
+    for (int64_t k = 0; k < n; ++k, --i) std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(partner[k])]);
   }
-  const size_t bytes = rows ? data.Bytes() / static_cast<size_t>(rows) : 0;
-  for (int64_t i = 0; i < rows && bytes; ++i) std::memcpy(out.data<char>() + i * bytes, data.data<char>() + order[i] * bytes, bytes);
+  TakeRows(args.run, data, 1, rows, rows ? data.Size() / rows : 0, order.data(), rows, out.dptr);
 }
 
 MXNET_REGISTER_OP(_shuffle)

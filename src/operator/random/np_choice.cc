@@ -1,6 +1,7 @@
 // Choice with and without replacement, and counts of n trials, as NumPy programs ask for them.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -91,21 +92,20 @@ void WithReplacement(KernelArgs& args, std::vector<double> chances) {
 void WithoutReplacement(KernelArgs& args, int64_t of, const std::vector<double>* chances) {
   const int64_t n = args.out[0].Size();
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(of));
-  std::vector<double> wait(static_cast<size_t>(of));
+  std::vector<std::pair<double, int64_t>> wait(static_cast<size_t>(of));
   int64_t possible = 0;
   for (int64_t i = 0; i < of; ++i) {
     RandomStream s(seed, first + static_cast<uint64_t>(i));
     const double rate = chances ? (*chances)[i] : 1;
-    wait[i] = rate > 0 ? -std::log(s.Positive()) / rate : HUGE_VAL;
+    // Where all chances are alike, the logarithm would not change the order.
+    wait[i] = {!chances ? -s.Positive() : rate > 0 ? -std::log(s.Positive()) / rate : HUGE_VAL, i};
     possible += rate > 0;
   }
   MXNET_CHECK_KIND(n <= possible, Value) << "[" << args.attrs->op->name << "] " << n << " different ones, of which " << possible
                                          << " have a chance; accepted: at most that many";
-  std::vector<int64_t> order(static_cast<size_t>(of));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::partial_sort(order.begin(), order.begin() + n, order.end(),
-                    [&](int64_t x, int64_t y) { return wait[x] < wait[y] || (wait[x] == wait[y] && x < y); });
-  std::copy(order.begin(), order.begin() + n, args.out[0].data<int64_t>());
+  if (n < of) std::nth_element(wait.begin(), wait.begin() + n, wait.end());
+  std::sort(wait.begin(), wait.begin() + n);
+  for (int64_t i = 0; i < n; ++i) args.out[0].data<int64_t>()[i] = wait[i].second;
 }
 
 void ChoiceOnDevice(KernelArgs& args, int64_t of, bool replace, const TBlob* chances) {

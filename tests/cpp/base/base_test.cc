@@ -384,6 +384,26 @@ TEST(Threads, Name) {
 
 // Without the fork handler the child waits for threads that exist only in the parent.
 #ifndef __SANITIZE_THREAD__  // there loops have other threads, and a child has none
+TEST_F(ParallelForTest, TeamsOfLibrariesCount) {
+  std::atomic<int> stage{0};
+  const int before = OpenTeams() - (HasTeam() ? 1 : 0);
+  GiveBackOwnTeam();
+  std::thread other([&] {
+    const OmpScope library(2);  // what calls oneDNN
+    stage = 1;
+    while (stage != 2) std::this_thread::yield();
+  });
+  while (stage != 1) std::this_thread::yield();
+  EXPECT_EQ(OpenTeams(), before + 1);
+  {
+    const BorrowedTeam team;
+    EXPECT_EQ(OmpMaxThreads(), 1);  // no second team beside the library's
+  }
+  stage = 2;
+  other.join();
+  EXPECT_EQ(OpenTeams(), before);
+}
+
 TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
   const pid_t child = fork();  // nobody has a team there
   ASSERT_GE(child, 0);

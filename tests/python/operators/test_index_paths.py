@@ -91,6 +91,60 @@ def test_rows_by_an_array(dtype):
     np.testing.assert_array_equal(w.grad.asnumpy(), expected)
 
 
+def _keys_of_arrays(rng, shape):
+    """Keys whose arrays stand side by side, as NumPy and the classic arrays take them."""
+    def numbers(axis, *dims):
+        return rng.integers(-shape[axis], shape[axis], dims)
+    i, j, k, whole = numbers(0, 4), numbers(1, 4), numbers(2, 4), slice(None)
+    return [(i,), (i, j), (i, whole), (whole, j), (whole, j, k), (i, 2), (i, j, -1), (..., k), (numbers(0, 2, 1), numbers(1, 3)),
+            (i, slice(None), slice(None)), (i, j, k), (i, [0, 1, 1, 2]), (1, j), (i, slice(1, 3)), (i, whole, k), (2, whole, k)]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "float64"])
+@pytest.mark.parametrize("numpy", [False, True])
+def test_keys_of_arrays(dtype, numpy):
+    if numpy and dtype.startswith("float"):
+        dtype = "int16"
+    mx.npx.set_np(shape=numpy, array=numpy)
+    array = mx.np.array if numpy else mx.nd.array
+    try:
+        rng = np.random.default_rng(5)
+        x = rng.standard_normal((5, 4, 3)).astype("float32")
+        for key in _keys_of_arrays(rng, x.shape):
+            ours = tuple(array(k, dtype=dtype) if isinstance(k, np.ndarray) else k for k in key)
+            a, want = array(x, dtype="float32"), x.copy()
+            a.attach_grad()
+            with mx.autograd.record():
+                got = a[ours]
+                (got * got).sum().backward()
+            np.testing.assert_array_equal(got.asnumpy(), x[key], err_msg=repr(key))
+            slope = np.zeros_like(x)
+            np.add.at(slope, key, 2 * x[key])
+            np.testing.assert_allclose(a.grad.asnumpy(), slope, rtol=1e-6, err_msg=repr(key))
+            value = rng.standard_normal(x[key].shape).astype("float32")
+            for given in (1.5, value, value[-1:]):
+                a[ours] = given if isinstance(given, float) else array(given, dtype="float32")
+                want[key] = given
+                np.testing.assert_array_equal(a.asnumpy(), want, err_msg=repr(key))
+    finally:
+        mx.npx.reset_np()
+
+
+def test_refused_keys_of_arrays():
+    a = mx.nd.zeros((3, 4))
+    for bad in ([3], [-4], [0, 9]):
+        index = mx.nd.array(bad)
+        for key in ((index, 0), (index, slice(None)), (0, mx.nd.array([4])), (mx.nd.array([0]), 4)):
+            with pytest.raises(IndexError, match="out of range"):
+                a[key]
+            with pytest.raises(IndexError, match="out of range"):
+                a[key] = 1
+    with pytest.raises(ValueError, match="does not fit"):
+        a[mx.nd.array([0, 1]), :] = mx.nd.zeros((2, 3))
+    with pytest.raises((IndexError, ValueError)):
+        a[mx.nd.array([0, 1]), mx.nd.array([0, 1, 2])]
+
+
 def test_recorded_keys_reach_the_gradient():
     w = mx.nd.array(np.arange(12, dtype="float32").reshape(3, 4))
     for key in (1, slice(0, 2), (slice(None), 2), (1, slice(1, 3)), (slice(None, None, -1), slice(None))):
