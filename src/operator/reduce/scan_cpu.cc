@@ -235,17 +235,6 @@ void RunningSum(T* row, int64_t n, bool reverse, Sum* sum) {
     x = static_cast<T>(*sum);
   }
 }
-/* float16: every number and every sum is rounded, as NumPy and 1.9.1 do. */
-struct Rounded {
-  float value = 0;
-  Rounded() = default;
-  explicit Rounded(int) {}
-  explicit operator float() const { return value; }
-  Rounded& operator+=(float x) {
-    value = static_cast<float>(float16(value + static_cast<float>(float16(x))));
-    return *this;
-  }
-};
 template <typename T, typename Sum>
 void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, bool reverse) {
   const pointwise::ConvertFn load = pointwise::LoadFn(in.dtype, compute), store = pointwise::StoreFn(out.dtype, compute);
@@ -281,6 +270,56 @@ void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, b
   });
 }
 
+/* float16: every number and every sum is rounded, as NumPy and 1.9.1 do. */
+void CumsumOfHalves(const TBlob& in, const TBlob& out, const AxisView& v, bool reverse) {
+  const pointwise::ConvertFn load = pointwise::LoadFn(in.dtype, pointwise::kF32), store = pointwise::StoreFn(kFloat16, pointwise::kF32),
+                             load_half = pointwise::LoadFn(kFloat16, pointwise::kF32);
+  const size_t size = DTypeSize(in.dtype);
+  auto read = [&](int64_t at, int64_t n, float* to) {
+    load(static_cast<const char*>(in.dptr) + static_cast<size_t>(at) * size, to, n);
+    if (in.dtype == kFloat16) return;
+    float16 rounded[kHalfColumns];
+    store(to, rounded, n);
+    load_half(rounded, to, n);
+  };
+  auto write = [&](const float* from, int64_t at, int64_t n) { store(from, out.data<float16>() + at, n); };
+  if (v.inner > 1) {
+    const int64_t blocks = (v.inner + kHalfColumns - 1) / kHalfColumns;
+    return ParallelForThreads(OmpThreads(in.Size()), v.outer * blocks, [&](int64_t begin, int64_t end) {
+      float x[kHalfColumns], y[kHalfColumns], sums[kHalfColumns];
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t c = k % blocks * kHalfColumns, n = std::min(kHalfColumns, v.inner - c);
+        std::fill_n(sums, n, 0.0f);
+        for (int64_t i = 0; i < v.length; ++i) {
+          const int64_t at = (k / blocks * v.length + (reverse ? v.length - 1 - i : i)) * v.inner + c;
+          read(at, n, x);
+          MXNET_CPU_CALL(RunningSumHalves)(x, y, n, sums);
+          write(y, at, n);
+        }
+      }
+    });
+  }
+  const int threads = OmpThreads(in.Size());  // each takes as many rows at a time as there are for it
+  const int64_t rows = std::min(kHalfRows, (v.outer + threads - 1) / threads), groups = (v.outer + rows - 1) / rows;
+  ParallelForThreads(threads, groups, [&](int64_t begin, int64_t end) {
+    float x[kHalfRows * kHalfColumns] = {}, y[kHalfRows * kHalfColumns];
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t m = std::min(rows, v.outer - k * rows);
+      float sums[kHalfRows] = {};
+      std::fill_n(x + m * kHalfColumns, (kHalfRows - m) * kHalfColumns, 0.0f);
+      for (int64_t done = 0; done < v.length; done += kHalfColumns) {
+        const int64_t n = std::min(kHalfColumns, v.length - done), column = reverse ? v.length - done - n : done;
+        for (int64_t r = 0; r < m; ++r) {
+          read((k * rows + r) * v.length + column, n, x + r * kHalfColumns);
+          std::fill_n(x + r * kHalfColumns + n, kHalfColumns - n < 3 ? kHalfColumns - n : 3, 0.0f);  // of the last four
+        }
+        MXNET_CPU_CALL(RunningSumHalvesAlong)(x, y, n, reverse, sums);
+        for (int64_t r = 0; r < m; ++r) write(y + r * kHalfColumns, (k * rows + r) * v.length + column, n);
+      }
+    }
+  });
+}
+
 Kernel CumsumKernel(bool reverse) {
   return [reverse](KernelArgs& a) {
     if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
@@ -289,7 +328,7 @@ Kernel CumsumKernel(bool reverse) {
     const int wider = IsFloating(a.out[0].dtype) ? (a.out[0].dtype == kFloat64 || a.in[0].dtype == kFloat64 ? int{kFloat64} : int{kFloat32})
                                                  : int{kInt64};
     if (a.out[0].dtype == kFloat16)
-      Cumsum<float, Rounded>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
+      CumsumOfHalves(a.in[0], a.out[0], v, reverse);
     else if (wider == kFloat32)
       Cumsum<float, double>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
     else if (wider == kFloat64)
@@ -355,7 +394,7 @@ MXNET_REGISTER_OP(_backward_cumsum)
       if (a.out[0].dtype == kFloat64 || g.dtype == kFloat64)
         Cumsum<double, double>(g, a.out[0], pointwise::kF64, v, true);
       else if (a.out[0].dtype == kFloat16)
-        Cumsum<float, Rounded>(g, a.out[0], pointwise::kF32, v, true);
+        CumsumOfHalves(g, a.out[0], v, true);
       else
         Cumsum<float, double>(g, a.out[0], pointwise::kF32, v, true);
     });

@@ -15,6 +15,8 @@ struct ExtremeSoFar {
   int64_t at = 0;
 };
 
+constexpr int64_t kHalfRows = 16, kHalfColumns = 256;
+
 }  // namespace reduce
 
 /*
@@ -23,9 +25,15 @@ struct ExtremeSoFar {
  * the first NaN over everything.
  * RunningSumFloat: x[j] = *sum + the sum of x[0 .. j], or of x[j .. n) with `reverse`; *sum becomes
  * the whole sum.
+ * RunningSumHalves: running sums of each column of n columns that already have sums, where every
+ * sum is rounded to float16: y[i][j] = sums[j] = sums[j] + x[i][j], row by row. x holds numbers of
+ * float16. RunningSumHalvesAlong: the same along kHalfRows rows of n numbers each, which lie
+ * kHalfColumns apart; the numbers behind n, to the next multiple of 4, are zeros, or y's to write.
  */
 MXNET_CPU_DECLARE(void FindExtreme(int compute, bool max, const void* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far);
-                  void RunningSumFloat(float* x, int64_t n, bool reverse, double* sum);)
+                  void RunningSumFloat(float* x, int64_t n, bool reverse, double* sum);
+                  void RunningSumHalves(const float* x, float* y, int64_t n, float* sums);
+                  void RunningSumHalvesAlong(const float* x, float* y, int64_t n, bool reverse, float* sums);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_REDUCE_SCAN_KERNELS_H_

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/half.h"
 #include "base/vector_bytes.h"
 #include "operator/pointwise/loops/loops.h"
 #include "operator/reduce/scan_kernels.h"
@@ -121,6 +122,69 @@ void Find(bool max, const void* x, int64_t first, int64_t n, reduce::ExtremeSoFa
   (max ? Find<T, true> : Find<T, false>)(static_cast<const T*>(x), first, n, so_far);
 }
 
+// ---- sums that are rounded to float16 at each step
+typedef float Floats __attribute__((vector_size(16)));
+typedef uint32_t Bits __attribute__((vector_size(16)));
+typedef int32_t Lanes __attribute__((vector_size(16)));
+
+constexpr uint32_t kTooLarge = 0x477ff000;  // 65520 as a float: what is smaller is rounded to a finite float16
+
+inline float RoundedToHalf(float x) { return detail::HalfBitsToFloat(detail::FloatToHalfBits(x)); }
+
+/* Rounds bits of floats below kTooLarge. Numbers below 2^-14, which have fewer bits in float16,
+ * need nothing of their own: sums of float16 are multiples of 2^-24, so these are exact. */
+template <typename B>
+inline B RoundedBits(B bits) {
+  return (bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu;
+}
+
+inline void Transpose(Floats* v) {
+  const Floats a = __builtin_shuffle(v[0], v[1], Lanes{0, 4, 1, 5}), b = __builtin_shuffle(v[0], v[1], Lanes{2, 6, 3, 7});
+  const Floats c = __builtin_shuffle(v[2], v[3], Lanes{0, 4, 1, 5}), d = __builtin_shuffle(v[2], v[3], Lanes{2, 6, 3, 7});
+  v[0] = __builtin_shuffle(a, c, Lanes{0, 1, 4, 5}), v[1] = __builtin_shuffle(a, c, Lanes{2, 3, 6, 7});
+  v[2] = __builtin_shuffle(b, d, Lanes{0, 1, 4, 5}), v[3] = __builtin_shuffle(b, d, Lanes{2, 3, 6, 7});
+}
+
+/* Running sums along the rows as long as they are all finite; false: some are not. Four rows fill a
+ * vector, and the sums of four vectors do not wait for each other. */
+template <bool kReverse>
+bool FiniteSumsAlong(const float* x, float* y, int64_t n, float* sums) {
+  constexpr int kVectors = reduce::kHalfRows / 4;
+  Floats before[kVectors];
+  std::memcpy(before, sums, sizeof(before));
+  Bits large[kVectors] = {};
+  const int64_t fours = (n + 3) / 4;
+  for (int64_t i = 0; i < fours; ++i) {
+    const int64_t at = 4 * (kReverse ? fours - 1 - i : i);
+    Floats v[kVectors][4];
+    for (int k = 0; k < kVectors; ++k) {
+      for (int r = 0; r < 4; ++r) std::memcpy(&v[k][r], x + (4 * k + r) * reduce::kHalfColumns + at, sizeof(Floats));
+      Transpose(v[k]);
+    }
+    for (int step = 0; step < 4; ++step)
+      for (int k = 0; k < kVectors; ++k) {
+        Floats& number = v[k][kReverse ? 3 - step : step];
+        const Floats sum = before[k] + number;
+        Bits bits;
+        std::memcpy(&bits, &sum, sizeof(bits));
+        large[k] |= (bits & 0x7fffffffu) + (0x80000000u - kTooLarge);  // the highest bit: at least kTooLarge
+        bits = RoundedBits(bits);
+        std::memcpy(&number, &bits, sizeof(bits));
+        before[k] = number;
+      }
+    for (int k = 0; k < kVectors; ++k) {
+      Transpose(v[k]);
+      for (int r = 0; r < 4; ++r) std::memcpy(y + (4 * k + r) * reduce::kHalfColumns + at, &v[k][r], sizeof(Floats));
+    }
+  }
+  uint32_t any = 0;
+  for (int k = 0; k < kVectors; ++k)
+    for (int r = 0; r < 4; ++r) any |= large[k][r];
+  if (any >> 31 != 0) return false;
+  std::memcpy(sums, before, sizeof(before));
+  return true;
+}
+
 }  // namespace
 
 void FindExtreme(int compute, bool max, const void* x, int64_t first, int64_t n, reduce::ExtremeSoFar* so_far) {
@@ -165,6 +229,29 @@ void RunningSumFloat(float* x, int64_t n, bool reverse, double* sum) {
     at = static_cast<float>(before);
   }
   *sum = before;
+}
+
+void RunningSumHalves(const float* x, float* y, int64_t n, float* sums) {
+  uint32_t large = 0;
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) {
+    const float sum = sums[j] + x[j];
+    const uint32_t bits = detail::FloatBits(sum);
+    large |= (bits & 0x7fffffffu) + (0x80000000u - kTooLarge);
+    y[j] = detail::BitsFloat(RoundedBits(bits));
+  }
+  if (large >> 31 != 0)
+    for (int64_t j = 0; j < n; ++j) y[j] = RoundedToHalf(sums[j] + x[j]);
+  std::memcpy(sums, y, static_cast<size_t>(n) * sizeof(float));
+}
+
+void RunningSumHalvesAlong(const float* x, float* y, int64_t n, bool reverse, float* sums) {
+  if ((reverse ? FiniteSumsAlong<true> : FiniteSumsAlong<false>)(x, y, n, sums)) return;
+  for (int64_t r = 0; r < reduce::kHalfRows; ++r)
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = r * reduce::kHalfColumns + (reverse ? n - 1 - i : i);
+      y[at] = sums[r] = RoundedToHalf(sums[r] + x[at]);
+    }
 }
 
 }  // namespace MXNET_CPU_VARIANT

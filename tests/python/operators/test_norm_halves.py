@@ -102,3 +102,23 @@ def test_layers_of_halves(dtype, shape, axis):
 
     for half, full in zip(of(dtype), of("float32")):
         close(half, full, dtype)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("shape", [(2, 6, 40, 70), (3, 6, 5), (2, 6, 3)])
+@pytest.mark.parametrize("groups,by_group", [(6, False), (3, True), (3, False), (1, True), (0, False)])   # 0: InstanceNorm
+def test_groups_of_halves_are_float32_rounded(dtype, shape, groups, by_group):
+    def run(kind):
+        rng = np.random.default_rng(5)
+        draw = lambda s: mx.nd.array(rng.standard_normal(s).astype("float32") * 2 + 1).astype("bfloat16").astype(kind)
+        x, head, gamma, beta = draw(shape), draw(shape), *(draw(groups if by_group else 6) for _ in range(2))
+        for a in (x, gamma, beta):
+            a.attach_grad()
+        with autograd.record():
+            outputs = ([mx.nd.InstanceNorm(x, gamma, beta, eps=.1)] if groups == 0
+                       else mx.nd.GroupNorm(x, gamma, beta, num_groups=groups, eps=.1, output_mean_var=True))
+        outputs[0].backward(head)
+        return [*outputs, x.grad, gamma.grad, beta.grad]
+
+    for half, full in zip(run(dtype), run("float32")):
+        close(half, full, dtype)

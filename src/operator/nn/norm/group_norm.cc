@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/matrix/move.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"
@@ -18,6 +20,7 @@
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/record/traits.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -75,26 +78,61 @@ RowNorm OnDevice(const View& v, double eps) {
   return r;
 }
 
+// The numbers of a group: those in memory, or of a half type a copy of one group at a time.
+template <typename T>
+class GroupNumbers {
+ public:
+  GroupNumbers(const TBlob& b, int64_t n) : b_(b), n_(n), copied_(IsHalf(b.dtype)), copy_(copied_ ? n : 0) {}
+  const T* Read(int64_t group) {
+    if constexpr (sizeof(T) == sizeof(float))
+      if (copied_) ReadFloats(b_, group * n_, copy_.get(), n_);
+    return Room(group);
+  }
+  /* Where a result goes, for Write. */
+  T* Room(int64_t group) { return copied_ ? copy_.get() : b_.data<T>() + group * n_; }
+  void Write(int64_t group) {
+    if constexpr (sizeof(T) == sizeof(float))
+      if (copied_) WriteFloats(copy_.get(), b_, group * n_, n_);
+  }
+
+ private:
+  const TBlob b_;
+  const int64_t n_;
+  const bool copied_;
+  const HostScratch<T> copy_;
+};
+template <typename T>
+void PutNumber(double number, const TBlob& to, int64_t at) {
+  if (!IsHalf(to.dtype)) {
+    to.data<T>()[at] = static_cast<T>(number);
+    return;
+  }
+  const float narrow = static_cast<float>(number);
+  WriteFloats(&narrow, to, at, 1);
+}
+
 template <typename T>
 void ForwardOf(KernelArgs& a, const View& v, double eps) {
-  const int dtype = a.in[0].dtype;
-  const T *x = a.in[0].data<T>(), *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
-  T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
-  T *mean_out = a.out.size() > 1 && Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
-    *std_out = a.out.size() > 2 && Wanted(a, 2) ? a.out[2].data<T>() : nullptr;
+  constexpr int dtype = DTypeOf<T>::value;
+  const T *gamma = As<T>(a, a.in[1]), *beta = As<T>(a, a.in[2]);
+  const bool wanted = Wanted(a, 0), mean_wanted = a.out.size() > 1 && Wanted(a, 1), std_wanted = a.out.size() > 2 && Wanted(a, 2);
   Ran("norm of channels");
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
+    GroupNumbers<T> in(a.in[0], v.size()), out(a.out[0], v.size());
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std;
-      RowMoments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
-      if (mean_out) mean_out[r] = static_cast<T>(mean);
-      if (std_out) std_out[r] = static_cast<T>(1.0 / inv_std);
+      const T* x = in.Read(r);
+      T* y = wanted ? out.Room(r) : nullptr;
+      RowMoments(dtype, x, v.size(), eps, &mean, &inv_std);
+      if (mean_wanted) PutNumber<T>(mean, a.out[1], r);
+      if (std_wanted) PutNumber<T>(1.0 / inv_std, a.out[2], r);
       for (int64_t c = 0; y && c < v.per_group; ++c) {
-        const int64_t k = v.Gamma(r % v.groups, c), at = r * v.size() + c * v.inner;
+        const int64_t k = v.Gamma(r % v.groups, c), at = c * v.inner;
         const double s = static_cast<double>(gamma[k]) * inv_std;
         const double shift = static_cast<double>(beta[k]) - s * (mean - static_cast<double>(static_cast<T>(mean)));
         MXNET_CPU_CALL(NormScaleCentred)(dtype, x + at, y + at, v.inner, mean, s, shift);
       }
+      if (wanted) out.Write(r);
     }
   });
 }
@@ -143,29 +181,31 @@ void ForwardOfRows(KernelArgs& a, const View& v, double eps) {
   }
 }
 
-template <typename T>
-void Compute(KernelArgs& a, const View& v, double eps) {
-  if (a.in[0].layout == Layout::kChannelsLast && Wanted(a, 0))
-    ForwardOfRows<T>(a, v, eps);
+void Compute(KernelArgs& args, int64_t groups, double eps) {
+  const View v(args.in[0].shape, groups, args.in[1].shape);
+  if (args.in[0].layout == Layout::kChannelsLast && Wanted(args, 0))
+    RunReal(args, [&](KernelArgs& a, auto tag) { ForwardOfRows<decltype(tag)>(a, v, eps); });
   else
-    ForwardOf<T>(a, v, eps);
+    RunStored(args, [&](KernelArgs& a, auto tag) { ForwardOf<decltype(tag)>(a, v, eps); });
 }
 
 template <typename T>
 void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gamma -> data_grad, gamma_grad, beta_grad
-  const int dtype = a.in[1].dtype;
-  const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *gamma = a.in[2].data<T>();
-  T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
+  constexpr int dtype = DTypeOf<T>::value;
+  const T* gamma = As<T>(a, a.in[2]);
+  const bool wanted = Wanted(a, 0);
   const int64_t channels = v.groups * v.per_group;
   std::vector<double> sums(v.batch * channels, 0.0),
       products(v.batch * channels, 0.0);  // of g and g * (x - mean) * inv_std, per batch element and channel
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
+    GroupNumbers<T> from(a.in[0], v.size()), in(a.in[1], v.size()), out(a.out[0], v.size());
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std, sum = 0, product = 0;
-      RowMoments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      const T *og = from.Read(r), *x = in.Read(r);
+      RowMoments(dtype, x, v.size(), eps, &mean, &inv_std);
       const double lost = mean - static_cast<double>(static_cast<T>(mean));
       for (int64_t c = 0; c < v.per_group; ++c) {
-        const int64_t at = r * v.size() + c * v.inner, k = r * v.per_group + c;
+        const int64_t at = c * v.inner, k = r * v.per_group + c;
         MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k], nullptr);
         products[k] -= lost * sums[k];
         const double weight = static_cast<double>(gamma[v.Gamma(r % v.groups, c)]);
@@ -173,14 +213,16 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
         product += weight * products[k];
         products[k] *= inv_std;
       }
-      if (!dx) continue;
+      if (!wanted) continue;
+      T* dx = out.Room(r);
       const double n = static_cast<double>(v.size()), slope = -inv_std * inv_std * inv_std * product / n,
                    shift = -inv_std * sum / n - slope * lost;
       for (int64_t c = 0; c < v.per_group; ++c) {
-        const int64_t at = r * v.size() + c * v.inner;
+        const int64_t at = c * v.inner;
         MXNET_CPU_CALL(NormGradientCentred)
         (dtype, og + at, x + at, dx + at, v.inner, mean, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift);
       }
+      out.Write(r);
     }
   });
   for (int k = 1; k < 3; ++k) {
@@ -189,7 +231,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
     std::vector<double> total(a.out[k].Size(), 0.0);
     for (int64_t b = 0; b < v.batch; ++b)
       for (int64_t c = 0; c < channels; ++c) total[v.Gamma(c / v.per_group, c % v.per_group)] += from[b * channels + c];
-    for (size_t i = 0; i < total.size(); ++i) a.out[k].data<T>()[i] = static_cast<T>(total[i]);
+    for (size_t i = 0; i < total.size(); ++i) PutNumber<T>(total[i], a.out[k], static_cast<int64_t>(i));
   }
 }
 
@@ -259,10 +301,7 @@ MXNET_REGISTER_OP(GroupNorm)
       if (args.run.ctx.is_gpu())
         return RowNormOnDevice(args, OnDevice(View(args.in[0].shape, args.param<GroupNormParam>().num_groups, args.in[1].shape),
                                               args.param<GroupNormParam>().eps));
-      RunReal(args, [](KernelArgs& a, auto tag) {
-        const auto& p = a.param<GroupNormParam>();
-        Compute<decltype(tag)>(a, View(a.in[0].shape, p.num_groups, a.in[1].shape), p.eps);
-      });
+      Compute(args, args.param<GroupNormParam>().num_groups, args.param<GroupNormParam>().eps);
     });
 
 MXNET_REGISTER_OP(_backward_GroupNorm)
@@ -283,7 +322,7 @@ MXNET_REGISTER_OP(_backward_GroupNorm)
       if (args.run.ctx.is_gpu())
         return RowNormBackwardOnDevice(args, OnDevice(View(args.in[1].shape, args.param<GroupNormParam>().num_groups, args.in[2].shape),
                                                       args.param<GroupNormParam>().eps));
-      RunReal(args, [](KernelArgs& a, auto tag) {
+      RunStored(args, [](KernelArgs& a, auto tag) {
         const auto& p = a.param<GroupNormParam>();
         BackwardOf<decltype(tag)>(a, View(a.in[1].shape, p.num_groups, a.in[2].shape), p.eps);
       });
@@ -308,9 +347,7 @@ MXNET_REGISTER_OP(InstanceNorm)
       if (args.run.ctx.is_gpu())
         return RowNormOnDevice(
             args, OnDevice(View(args.in[0].shape, args.in[0].shape[1], args.in[1].shape), args.param<InstanceNormParam>().eps));
-      RunReal(args, [](KernelArgs& a, auto tag) {
-        Compute<decltype(tag)>(a, View(a.in[0].shape, a.in[0].shape[1], a.in[1].shape), a.param<InstanceNormParam>().eps);
-      });
+      Compute(args, args.in[0].shape[1], args.param<InstanceNormParam>().eps);
     });
 
 MXNET_REGISTER_OP(_backward_InstanceNorm)
@@ -329,7 +366,7 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
       if (args.run.ctx.is_gpu())
         return RowNormBackwardOnDevice(
             args, OnDevice(View(args.in[1].shape, args.in[1].shape[1], args.in[2].shape), args.param<InstanceNormParam>().eps));
-      RunReal(args, [](KernelArgs& a, auto tag) {
+      RunStored(args, [](KernelArgs& a, auto tag) {
         BackwardOf<decltype(tag)>(a, View(a.in[1].shape, a.in[1].shape[1], a.in[2].shape), a.param<InstanceNormParam>().eps);
       });
     });

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "operator/gpu_library/convolution.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
 #include "operator/nn/pooling/gpu_pooling.h"
@@ -11,6 +12,7 @@
 #include "operator/record/initial_value.h"
 #include "operator/record/like_inputs.h"
 #include "operator/record/traits.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -207,35 +209,73 @@ void OnDevice(KernelArgs& a, bool backward) {
     RepeatOnDevice(a, backward);
 }
 
+template <typename T>
+void Repeat(KernelArgs& a) {
+  const auto& p = a.param<UpSamplingParam>();
+  const Shape& out = a.out[0].shape;
+  T* y = a.out[0].data<T>();
+  if (a.out[0].layout == Layout::kChannelsLast) return RepeatPixels(a.in[0].data<T>(), a.in[0].shape, Factors(a.in[0].shape, out), y);
+  int64_t channel = 0;
+  for (int i = 0; i < a.in.size(); ++i) {
+    const T* x = a.in[i].data<T>();
+    const bool add = p.multi_input_mode == 1 && i > 0;
+    const Factors z(a.in[i].shape, out);
+    EachChannel(a.in[i].shape, out, channel, [&](int64_t from, int64_t to) { RepeatChannel(x + from, z, y + to, add); });
+    if (p.multi_input_mode == 0) channel += a.in[i].shape[1];
+  }
+}
+
+// Numbers of a half type that are repeated and not added may stay what they are.
+bool OnlyMoves(const KernelArgs& args) {
+  const auto& p = args.param<UpSamplingParam>();
+  if (p.bilinear() || (p.multi_input_mode == 1 && args.in.size() > 1)) return false;
+  bool same = IsHalf(args.out[0].dtype);
+  for (const TBlob& b : args.in) same = same && b.dtype == args.out[0].dtype;
+  return same;
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   if (args.run.ctx.is_gpu()) return OnDevice(args, false);
+  if (OnlyMoves(args)) return Repeat<uint16_t>(args);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();
-    const Shape& out = a.out[0].shape;
-    T* y = a.out[0].data<T>();
-    if (p.bilinear()) {
-      ConvCall call = BilinearCall(p, a.in[0].shape, out, a.in[0].dtype);
-      call.pass = ConvPass::kBackwardData;
-      call.src.ptr = y, call.weight.ptr = a.in[1].dptr, call.dst.ptr = a.in[0].dptr;
-      return RunConvolution(a, call);
-    }
-    if (a.out[0].layout == Layout::kChannelsLast) return RepeatPixels(a.in[0].data<T>(), a.in[0].shape, Factors(a.in[0].shape, out), y);
-    int64_t channel = 0;
-    for (int i = 0; i < a.in.size(); ++i) {
-      const T* x = a.in[i].data<T>();
-      const bool add = p.multi_input_mode == 1 && i > 0;
-      const Factors z(a.in[i].shape, out);
-      EachChannel(a.in[i].shape, out, channel, [&](int64_t from, int64_t to) { RepeatChannel(x + from, z, y + to, add); });
-      if (p.multi_input_mode == 0) channel += a.in[i].shape[1];
-    }
+    if (!p.bilinear()) return Repeat<T>(a);
+    ConvCall call = BilinearCall(p, a.in[0].shape, a.out[0].shape, a.in[0].dtype);
+    call.pass = ConvPass::kBackwardData;
+    call.src.ptr = a.out[0].dptr, call.weight.ptr = a.in[1].dptr, call.dst.ptr = a.in[0].dptr;
+    RunConvolution(a, call);
   });
+}
+
+// Nearest pixels of a half type: the sums of a row of results at a time, in float.
+void SumHalves(KernelArgs& args) {
+  const TBlob& og = args.in[0];
+  int64_t channel = 0;
+  for (int i = 0; i < args.out.size(); ++i) {
+    const TBlob& dx = args.out[i];
+    const Factors z(dx.shape, og.shape);
+    Factors row = z;
+    row.height = 1;
+    const int64_t large = z.rows * z.width * z.columns;  // numbers behind a row of results
+    if (Wanted(args, i))
+      EachChannel(dx.shape, og.shape, channel, [&](int64_t to, int64_t from) {
+        const HostScratch<float> numbers(large), sums(z.width);
+        for (int64_t r = 0; r < z.height; ++r) {
+          ReadFloats(og, from + r * large, numbers.get(), large);
+          SumChannel(numbers.get(), row, sums.get());
+          WriteFloats(sums.get(), dx, to + r * z.width, z.width);
+        }
+      });
+    if (args.param<UpSamplingParam>().multi_input_mode == 0) channel += dx.shape[1];
+  }
 }
 
 void Backward(KernelArgs& args) {  // ograd, inputs -> their gradients
   if (args.in[0].Size() == 0) return;
   if (args.run.ctx.is_gpu()) return OnDevice(args, true);
+  if (IsHalf(args.in[0].dtype) && !args.param<UpSamplingParam>().bilinear()) return SumHalves(args);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();

@@ -505,20 +505,6 @@ inline double SlowGammaln(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
 }
-inline double SlowErfinv(double x) {  // Giles' starting value ("Approximating the erfinv function", 2011), then Newton steps
-  const double a = std::fabs(x);
-  if (!(a < 1.0)) return a == 1.0 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
-  const double w0 = -std::log((1.0 - a) * (1.0 + a));
-  // a crude start is enough: sqrt of the leading terms (Winitzki), each step doubles the digits
-  const double c = 2.0 / (M_PI * 0.147) - 0.5 * w0;
-  double y = std::sqrt(std::sqrt(c * c + w0 / 0.147) - c);
-  for (int i = 0; i < 4; ++i) {
-    const double error = a > 0.5 ? (1.0 - a) - std::erfc(y) : std::erf(y) - a;
-    const double step = error * 0.88622692545275801 * std::exp(y * y);
-    y -= step / (1.0 + y * step);
-  }
-  return std::copysign(y, x);
-}
 #define MXNET_RARE(name, single, fn)                                     \
   MXNET_FN float name(float x) { return static_cast<float>(single(x)); } \
   MXNET_FN double name(double x) { return fn(x); }
@@ -528,8 +514,7 @@ MXNET_RARE(tetragamma, SlowTetragamma, SlowTetragamma)
 MXNET_RARE(gammaln, SeriesGammaln, SlowGammaln)
 MXNET_RARE(gamma, SeriesGamma, SlowGamma)
 #undef MXNET_RARE
-MXNET_FN double erfinv(double x) { return SlowErfinv(x); }
-
+#include "operator/pointwise/functions/erfinv_doubles.h"
 #include "operator/pointwise/functions/exact_functions.cuh"
 
 // Whether a finite |x| above `limit` occurs: as integers, magnitudes compare like the numbers.

@@ -16,11 +16,11 @@ using pointwise::Loop;
 constexpr int64_t kBlock = 512;
 
 // Calls block(a, b, y, n) with at most kBlock elements; a scalar is laid out once.
-template <typename F>
+template <typename T = float, typename F>
 void ForBlocks(const void* const* in, void* out, int64_t n, unsigned scalars, F&& block) {
-  const float *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
-  float* y = static_cast<float*>(out);
-  float same[kBlock];
+  const T *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
+  T* y = static_cast<T*>(out);
+  T same[kBlock];
   if (scalars) std::fill_n(same, n < kBlock ? n : kBlock, scalars == 1 ? *a : *b);
   for (int64_t i = 0; i < n; i += kBlock)
     block(scalars == 1 ? same : a + i, scalars == 2 ? same : b + i, y + i, n - i < kBlock ? n - i : kBlock);
@@ -39,17 +39,26 @@ MXNET_FN float ShortRemainder(float a, float b) {
   r = r >= y ? r - y : r;
   return std::copysign(static_cast<float>(r), a);
 }
-template <bool kSignOfDivisor>
+// Of doubles: the whole part of a quotient below 2^52 is exact, and one too large at most; what the
+// fused step leaves is a multiple of the divisor's last place, so that it loses nothing.
+MXNET_FN bool ShortQuotient(double a, double b) {
+  return std::fabs(a) < 0x1p52 * std::fabs(b) && std::fabs(b) < std::numeric_limits<double>::infinity();
+}
+MXNET_FN double ShortRemainder(double a, double b) {
+  const double x = std::fabs(a), y = std::fabs(b), r = std::fma(-std::trunc(x / y), y, x);
+  return std::copysign(r < 0.0 ? r + y : r, a);
+}
+template <typename T, bool kSignOfDivisor>
 void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars) {
-  ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
+  ForBlocks<T>(in, out, n, scalars, [](const T* a, const T* b, T* y, int64_t m) {
     int all = 1;
     for (int64_t i = 0; i < m; ++i) all &= ShortQuotient(a[i], b[i]);
-    float x[kBlock], d[kBlock];  // y may be one of them
+    T x[kBlock], d[kBlock];  // y may be one of them
     if (!all) std::copy_n(a, m, x), std::copy_n(b, m, d);
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; ++i) {
-      const float r = ShortRemainder(a[i], b[i]);
-      const float with_sign = std::copysign(r != 0.0f && (r < 0.0f) != (b[i] < 0.0f) ? r + b[i] : r, b[i]);
+      const T r = ShortRemainder(a[i], b[i]);
+      const T with_sign = std::copysign(r != T(0) && (r < T(0)) != (b[i] < T(0)) ? r + b[i] : r, b[i]);
       y[i] = kSignOfDivisor ? with_sign : r;
     }
     for (int64_t i = 0; !all && i < m; ++i)
@@ -144,12 +153,18 @@ void LoopPowerGradient(const void* const* in, void* out, int64_t n, unsigned sca
 
 Loop BinaryMathLoop(int index, int compute) {
   if (compute == pointwise::kF32) {
-    if (index == pointwise::k_mod - pointwise::kBinaryMathRows) return LoopRemainder<true>;
-    if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<false>;
+    if (index == pointwise::k_mod - pointwise::kBinaryMathRows) return LoopRemainder<float, true>;
+    if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<float, false>;
     if (index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPower;
     if (index == pointwise::k_arctan2 - pointwise::kBinaryMathRows) return LoopArctan2;
   }
-  if (compute == pointwise::kF64 && index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPowerOfDoubles;
+  if (compute == pointwise::kF64) {
+#ifdef __FMA__
+    if (index == pointwise::k_mod - pointwise::kBinaryMathRows) return LoopRemainder<double, true>;
+    if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<double, false>;
+#endif
+    if (index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPowerOfDoubles;
+  }
   return kLoops[index][compute];
 }
 Loop BinaryMathGradient(int index, int side, int compute) {

@@ -30,16 +30,25 @@ void LoopAngles(const void* const* in, void* out, int64_t n, unsigned) {
   }
 }
 
+MXNET_FN bool AnyOutside(const float* x, int64_t n) { return AnyAbove(x, n, kErfinvCentre); }
+MXNET_FN bool AnyOutside(const double* x, int64_t n) {
+  const int64_t limit = BitCast<int64_t>(static_cast<double>(kErfinvCentre));
+  int64_t found = 0;  // magnitudes compare like the numbers
+  for (int64_t i = 0; i < n; ++i) found |= static_cast<int64_t>((BitCast<int64_t>(x[i]) & INT64_MAX) > limit);
+  return found != 0;
+}
+
 // Few arguments are as close to 1 as to need the second series. Two loops: one would be a chain of
 // so many steps that a processor overlaps too few of its rounds.
+template <typename T>
 void LoopErfinv(const void* const* in, void* out, int64_t n, unsigned) {
   constexpr int64_t kBlock = 256;
-  float w[kBlock];
+  T w[kBlock];
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t m = i + kBlock < n ? kBlock : n - i;
-    const float* x = static_cast<const float*>(in[0]) + i;
-    float* y = static_cast<float*>(out) + i;
-    const bool central = !AnyAbove(x, m, kErfinvCentre);
+    const T* x = static_cast<const T*>(in[0]) + i;
+    T* y = static_cast<T*>(out) + i;
+    const bool central = !AnyOutside(x, m);
     for (int64_t j = 0; j < m; ++j) w[j] = ErfinvPlace(x[j]);
     if (central) {
 #pragma GCC ivdep
@@ -60,8 +69,8 @@ Loop UnaryTrigLoop(int index, int compute) {
     if (index == pointwise::k_sin - pointwise::kUnaryTrigRows) return LoopAngles<F_sin, std::sin, 0>;
     if (index == pointwise::k_cos - pointwise::kUnaryTrigRows) return LoopAngles<F_cos, std::cos, 1>;
     if (index == pointwise::k_tan - pointwise::kUnaryTrigRows) return LoopAngles<F_tan, std::tan, -1>;  // no quarter: tangent
-    if (index == pointwise::k_erfinv - pointwise::kUnaryTrigRows) return LoopErfinv;
   }
+  if (index == pointwise::k_erfinv - pointwise::kUnaryTrigRows) return compute == pointwise::kF32 ? LoopErfinv<float> : LoopErfinv<double>;
   return kLoops[index][compute];
 }
 }  // namespace MXNET_CPU_VARIANT
