@@ -230,15 +230,22 @@ class Block(_BlockFiles):
         >>> net.collect_params()['1.bias'].name
         'net_dense1_bias'
         """
-        self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
-        found.update(self._params)
-        for child in self._children.values():
-            found.update(child.collect_params())
+        self._gather_params(found)
         if select is not None:
             self._keep_selected(found, re.compile(select))
         found._owner, found._collected = lambda: self, True
         return found
+
+    def _gather_params(self, found):
+        """Add the Parameters of this block and everything below to a ParameterDict."""
+        self._warn_about_hidden_blocks()
+        found.update(self._params)
+        for child in self._children.values():
+            if type(child).collect_params is Block.collect_params and 'collect_params' not in child.__dict__:
+                child._gather_params(found)
+            else:
+                found.update(child.collect_params())
 
     def _keep_selected(self, found, pattern):
         """Take out what matches neither by name nor, with NumPy's arrays, by path: paths are the
@@ -251,6 +258,10 @@ class Block(_BlockFiles):
 
     def _warn_about_hidden_blocks(self):
         """Blocks inside plain lists and dicts are not registered; say so."""
+        containers = [(key, value) for key, value in self.__dict__.items()
+                      if isinstance(value, (list, tuple, dict)) and value and key not in _OWN_CONTAINERS]
+        if not containers:
+            return
         children = set(map(id, self._children.values()))
 
         def hidden(value, depth=0):
@@ -264,8 +275,8 @@ class Block(_BlockFiles):
                 return any(hidden(v, depth + 1) for v in value.values())
             return False
 
-        for key, value in self.__dict__.items():
-            if isinstance(value, (list, tuple, dict)) and not key.startswith('__') and key not in _OWN_CONTAINERS and hidden(value):
+        for key, value in containers:
+            if not key.startswith('__') and hidden(value):
                 warnings.warn(f'"{type(self).__name__}.{key}" is an unregistered container with Blocks. Their Parameters are '
                               'not collected; use Sequential, or register_child', stacklevel=4)
 

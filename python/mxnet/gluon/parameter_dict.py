@@ -213,8 +213,9 @@ class ParameterDict:
         >>> len(both)
         4
         """
+        mine = self._params
         for name, param in other.items():
-            assert self._params.get(name, param) is param, (
+            assert mine.get(name, param) is param, (
                 f'[gluon.ParameterDict] both dictionaries have a Parameter {name!r}, and they differ; distinct names are accepted')
         self._params.update(other.items())
 

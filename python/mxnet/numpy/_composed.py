@@ -397,7 +397,9 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     >>> mx.np.gradient(mx.np.array([1, 2, 4, 7]))
     array([1. , 1.5, 2.5, 3. ])
     """
-    f = true_divide(operand(f), 1)
+    f = operand(f)
+    if is_symbol(f) or "float" not in _dtypes.name(f.dtype):
+        f = true_divide(f, 1)
     shape = shape_of("gradient", f)
     axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = [axis_of("gradient", a, len(shape)) for a in axes]

@@ -137,30 +137,66 @@ int64_t Grain(int64_t size) {  // comparing costs more than adding
   return std::max<int64_t>(1, Env::Get().cpu_parallel_size / 16 / std::max<int64_t>(size, 1));
 }
 
+/* A line of an array, whose entries lie `inner` apart, and where what is found goes. */
+template <typename T>
+struct LineOf {
+  const T* from;
+  int64_t size, inner, k;
+  T* values;
+  int64_t* positions;
+};
+
+bool IsFew(int64_t k, int64_t size) { return k * 16 <= size && k <= 32; }
+
+// The first k entries of a line in the order of key(i).
+template <typename Packed, typename T, typename F>
+void OrderLine(const LineOf<T>& l, F&& key, std::vector<Packed>* memory) {
+  const bool few = IsFew(l.k, l.size);
+  memory->resize(static_cast<size_t>(few ? l.k : l.size));
+  Packed* line = memory->data();
+  if (few) {
+    FirstFew<decltype(key(int64_t{0}))>(l.size, l.k, key, line);
+  } else {
+    for (int64_t s = 0; s < l.size; ++s) line[s] = Pack(key(s), s);
+    SortLine(line, l.size);
+  }
+  for (int64_t s = 0; s < l.k; ++s) {
+    const int64_t at = Position(line[s]);
+    if (l.values) l.values[s * l.inner] = l.from[at * l.inner];
+    if (l.positions) l.positions[s * l.inner] = at;
+  }
+}
+
+// The same for keys of 64 bits that are close to each other, as indices and labels are: they fit
+// beside their positions when the least is subtracted, and half as many bytes are sorted.
+template <typename T, typename F>
+bool OrderCloseLine(const LineOf<T>& l, F&& key, std::vector<uint64_t>* memory) {
+  if (IsFew(l.k, l.size) || l.size > static_cast<int64_t>(UINT32_MAX)) return false;
+  uint64_t least = UINT64_MAX, most = 0;
+  for (int64_t s = 0; s < l.size; ++s) least = std::min<uint64_t>(least, key(s)), most = std::max<uint64_t>(most, key(s));
+  if (most - least > UINT32_MAX) return false;
+  OrderLine(
+      l, [&](int64_t s) { return static_cast<uint32_t>(key(s) - least); }, memory);
+  return true;
+}
+
 template <typename T, bool kWide>
 void OrderLines(const T* data, int64_t outer, int64_t size, int64_t inner, int64_t k, bool ascending, T* values, int64_t* positions) {
   using Key = std::conditional_t<kWide, uint64_t, decltype(SortKey(T{}))>;
   using Packed = decltype(Pack(Key{}, 0));
   const Key flip = ascending ? 0 : static_cast<Key>(~Key{0});
   ParallelFor(outer * inner, Grain(size), [&](int64_t begin, int64_t end) {
-    const bool few = k * 16 <= size && k <= 32;
-    std::vector<Packed> line(static_cast<size_t>(few ? k : size));
-    for (int64_t l = begin; l < end; ++l) {
-      const int64_t o = l / inner, i = l % inner;
-      const T* from = data + o * size * inner + i;
-      auto key = [from, inner, flip](int64_t s) { return static_cast<Key>(static_cast<Key>(SortKey(from[s * inner])) ^ flip); };
-      if (few) {
-        FirstFew<Key>(size, k, key, line.data());
-      } else {
-        for (int64_t s = 0; s < size; ++s) line[static_cast<size_t>(s)] = Pack(key(s), s);
-        SortLine(line.data(), size);
+    std::vector<Packed> line;
+    std::vector<uint64_t> close;
+    for (int64_t n = begin; n < end; ++n) {
+      const int64_t o = n / inner, i = n % inner, to = o * k * inner + i;
+      const LineOf<T> l = {data + o * size * inner + i,         size, inner, k, values ? values + to : nullptr,
+                           positions ? positions + to : nullptr};
+      auto key = [&l, flip](int64_t s) { return static_cast<Key>(static_cast<Key>(SortKey(l.from[s * l.inner])) ^ flip); };
+      if constexpr (std::is_integral<T>::value && sizeof(T) == 8) {
+        if (OrderCloseLine(l, key, &close)) continue;
       }
-      const int64_t to = o * k * inner + i;
-      for (int64_t s = 0; s < k; ++s) {
-        const int64_t at = Position(line[static_cast<size_t>(s)]);
-        if (values) values[to + s * inner] = from[at * inner];
-        if (positions) positions[to + s * inner] = at;
-      }
+      OrderLine(l, key, &line);
     }
   });
 }

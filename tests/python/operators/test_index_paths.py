@@ -251,3 +251,30 @@ def test_sorted_halves_of_all_bits():
     brains = mx.nd.array(halves, dtype="float32").astype("bfloat16")
     want = np.sort(brains.astype("float32").asnumpy())
     np.testing.assert_array_equal(mx.nd.sort(brains).astype("float32").asnumpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "float64"])
+@pytest.mark.parametrize("far", [False, True])
+def test_order_of_close_and_far_numbers(dtype, far):
+    rng = np.random.default_rng(7)
+    values = rng.integers(-50, 50, (3, 500)) + 60
+    if far:
+        values[:, ::7] *= 2 ** 40 if dtype == "int64" else 2
+        values[1, 3] = np.iinfo("int64").max if dtype == "int64" else 0
+    values = values.astype(dtype)
+    mx.npx.set_np()
+    try:
+        a = mx.np.array(values, dtype=dtype)
+        for axis in (0, 1):
+            order = mx.np.argsort(a, axis=axis).asnumpy()
+            np.testing.assert_array_equal(order, np.argsort(values, axis=axis, kind="stable"))
+        for ascending in (False, True):
+            found = mx.npx.topk(a, k=100, ret_typ="indices", is_ascend=ascending, dtype="int64").asnumpy()
+            wide = values.astype("int64" if dtype != "float64" else dtype)
+            expected = np.argsort(wide if ascending else -wide, axis=1, kind="stable")[:, :100]
+            np.testing.assert_array_equal(found, expected)
+        different, places, counts = mx.np.unique(a, return_inverse=True, return_counts=True)
+        for got, want in zip((different, places, counts), np.unique(values, return_inverse=True, return_counts=True)):
+            np.testing.assert_array_equal(got.asnumpy().ravel(), want.ravel())
+    finally:
+        mx.npx.reset_np()
