@@ -9,11 +9,14 @@
 #include "base/copy_run.h"
 #include "base/dtype.h"
 #include "base/ran.h"
+#include "base/threads/omp.h"
 #include "operator/indexing/checked_indices.h"
 #include "operator/indexing/index.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/record/sparse_form.h"
 #include "operator/record/traits.h"
+#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -113,6 +116,54 @@ void Forward(KernelArgs& args) {
   });
 }
 
+// Of a half type: positions are ordered by their row, so that the sum of a row is finished, in
+// float, before it is rounded. Threads share columns, and rows where columns are few; each row of a
+// part adds its positions in their order.
+void SumHalves(KernelArgs& args) {
+  constexpr int64_t kColumns = 128;
+  const TBlob &og = args.in[0], &dw = args.out[0];
+  const int64_t rows = dw.shape[0], width = dw.shape[1], n = args.in[1].Size();
+  const int64_t* row = Rows(args, args.in[1], rows);
+  const bool add = args.req[0] == OpReq::kAdd;
+  const HostScratch<int64_t> first(rows + 2), order(n);  // of row r: order[first[r]] to order[first[r + 1]]
+  std::fill_n(first.get(), rows + 2, int64_t{0});
+  for (int64_t i = 0; i < n; ++i) ++first[row[i] + 2];
+  for (int64_t r = 0; r < rows; ++r) first[r + 2] += first[r + 1];
+  for (int64_t i = 0; i < n; ++i) order[first[row[i] + 1]++] = i;
+  const int threads = OmpThreads(dw.Size() + og.Size());
+  const int64_t blocks = (width + kColumns - 1) / kColumns, parts = (threads + blocks - 1) / blocks;
+  // where a part begins: they have as many rows and positions together as each other
+  auto begin_of = [&](int64_t part) {
+    int64_t low = 0, high = rows;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if ((first[middle] + middle) * parts < (n + rows) * part)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  ParallelForThreads(threads, parts * blocks, [&](int64_t begin, int64_t end) {
+    float sums[kColumns], more[kColumns];
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t column = k % blocks * kColumns, m = std::min(kColumns, width - column);
+      for (int64_t r = begin_of(k / blocks), last = begin_of(k / blocks + 1); r < last; ++r) {
+        if (add && first[r] == first[r + 1]) continue;
+        if (add)
+          ReadFloats(dw, r * width + column, sums, m);
+        else
+          std::fill_n(sums, m, 0.0f);
+        for (int64_t i = first[r]; i < first[r + 1]; ++i) {
+          ReadFloats(og, order[i] * width + column, more, m);
+          for (int64_t j = 0; j < m; ++j) sums[j] += more[j];
+        }
+        WriteFloats(sums, dw, r * width + column, m);
+      }
+    }
+  });
+}
+
 void Backward(KernelArgs& args) {  // ograd, data -> weight_grad
   if (args.req[0] == OpReq::kNull) return;
   if (args.run.ctx.is_gpu()) {
@@ -120,6 +171,10 @@ void Backward(KernelArgs& args) {  // ograd, data -> weight_grad
     const int64_t* rows = ReadIndicesInRange(args, args.in[1], grad.shape[0], IndexMode::kClip);
     return AddRowsOnDevice(args, args.in[0].dptr, 1, grad.shape[0], grad.shape[1], rows, args.in[1].Size(), grad,
                            args.req[0] == OpReq::kAdd);
+  }
+  if (IsHalf(args.out[0].dtype) && args.in[0].dtype == args.out[0].dtype && args.out[0].Size() > 0) {
+    Ran("sums of columns", RanAt::kNone);
+    return SumHalves(args);
   }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
