@@ -55,13 +55,39 @@ def importing():
                 _turn.release()
 
 
+class _Completing:
+    """Finds packages of `parts`, once each, and imports the part with the package."""
+
+    def __init__(self, parts):
+        self._parts = parts
+
+    def find_spec(self, name, path=None, target=None):
+        part = self._parts.pop(name, None)
+        if part is None:
+            return None
+        spec = importlib.util.find_spec(name)
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            importlib.import_module(part)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
 def complete_standard_packages():
     """Programs of 1.x imported these packages alone, and used the parts that mxnet had loaded:
     ``import multiprocessing`` and then ``multiprocessing.pool.Pool`` in an annotation. So the parts
-    are loaded where the program has the package; `importlib` always is."""
-    for package, part in (("importlib", "util"), ("multiprocessing", "pool"), ("concurrent", "futures")):
+    are loaded where the program loads the package, before or later; `importlib` always is."""
+    importlib.import_module("importlib.util")
+    later = {}
+    for package, part in (("multiprocessing", "multiprocessing.pool"), ("concurrent", "concurrent.futures")):
         if package in sys.modules:
-            importlib.import_module(f"{package}.{part}")
+            importlib.import_module(part)
+        else:
+            later[package] = part
+    sys.meta_path.insert(0, _Completing(later))
 
 
 def _importers():

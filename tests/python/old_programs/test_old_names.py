@@ -106,11 +106,16 @@ def test_import_stays_small():
     assert out.strip() == '[]'
 
 
-def test_parts_of_standard_packages_that_1x_had_imported():
-    """Sockeye 2.3 names `multiprocessing.pool` after these two imports, and importlib's too."""
-    code = ('import importlib, multiprocessing, concurrent, mxnet; '
+@pytest.mark.parametrize('order', ['importlib, multiprocessing, concurrent, mxnet', 'mxnet, importlib, multiprocessing, concurrent',
+                                   'mxnet, concurrent.futures, multiprocessing.pool, concurrent, multiprocessing, importlib'])
+def test_parts_of_standard_packages_that_1x_had_imported(order):
+    """Sockeye 2.3 names `multiprocessing.pool` after it imported mxnet and `multiprocessing`."""
+    code = (f'import sys; sys.path[:0] = {sys.path!r}; import {order}; '
             'print(multiprocessing.pool.Pool, concurrent.futures.Future, importlib.util.find_spec)')
-    subprocess.run([sys.executable, '-S', '-c', f'import sys; sys.path[:0] = {sys.path!r}; {code}'], check=True)
+    subprocess.run([sys.executable, '-S', '-c', code], check=True)
+
+
+def test_standard_packages_that_nobody_asks_for_are_not_loaded():
     code = 'import sys, mxnet; print("multiprocessing" in sys.modules or "concurrent" in sys.modules)'
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == 'False'

@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 PROGRAMS = os.path.join(ROOT, "tests", "packages")
 PACKAGES = {"gluoncv": "gluoncv==0.10.5.post0", "gluonnlp": "gluonnlp==0.10.0", "gluonts": "gluonts==0.8.1",
             "xfer": "xfer-ml==1.1.0", "d2l": "d2l==0.17.6", "gluoncv2": "gluoncv2==0.0.64", "einops": "einops==0.4.1",
-            "tensorly": "tensorly==0.5.1"}
+            "tensorly": "tensorly==0.5.1", "sockeye": "sockeye==2.3.24", "dgl": "dgl==1.0.4", "mxfusion": "mxfusion==0.3.1"}
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
