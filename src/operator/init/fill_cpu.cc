@@ -53,8 +53,8 @@ void FillCycle(const TBlob& out, int64_t size, int64_t repeat) {
 }
 
 void FillTriangle(const TBlob& out, int64_t k) {
-  const int64_t rows = out.shape[0], columns = out.shape[1];
-  constexpr int64_t kGrain = 65536;  // elements that a thread is worth
+  const int64_t columns = out.shape[1], rows = columns > 0 ? out.shape[0] : 0;  // any number of rows holds nothing
+  constexpr int64_t kGrain = 65536;                                             // elements that a thread is worth
   VisitDType(out.dtype, "_npi_tri", [&](auto tag) {
     using T = decltype(tag);
     ParallelFor(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(columns, 1)), [&](int64_t begin, int64_t end) {

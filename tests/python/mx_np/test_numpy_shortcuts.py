@@ -120,6 +120,10 @@ def test_triangles_of_ones(rows, columns, k):
         onp.testing.assert_array_equal(np.tri(rows, columns, k, dtype=dtype).asnumpy(), onp.tri(rows, columns, k, dtype=dtype))
 
 
+def test_any_number_of_rows_without_columns():
+    assert np.tri(2**62, 0).shape == (2**62, 0)
+
+
 @pytest.mark.parametrize("width", [0, 1, 3, (1, 2), ((1, 0), (2, 3))])
 def test_widths_of_padding(width):
     x = onp.arange(12.0).reshape(3, 4)

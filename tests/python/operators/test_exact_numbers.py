@@ -27,10 +27,10 @@ def test_doubles_in_a_text():
     """Texts of symbols and of the C functions; dmlc-core's forms are still read."""
     zero = mx.nd.zeros((1,), dtype="float64")
     for value in EDGES + drawn(50):
-        assert mx.nd._plus_scalar(zero, scalar=repr(float(value))).asnumpy()[0] == float(value)
+        assert mx.nd._internal._plus_scalar(zero, scalar=repr(float(value))).asnumpy()[0] == float(value)
     for text, value in (("1.5f", 1.5), ("INF", math.inf), ("-Infinity", -math.inf), ("+2", 2), ("1e3", 1000)):
-        assert mx.nd._plus_scalar(zero, scalar=text).asnumpy()[0] == value
-    assert onp.isnan(mx.nd._plus_scalar(zero, scalar="nan").asnumpy()[0])
+        assert mx.nd._internal._plus_scalar(zero, scalar=text).asnumpy()[0] == value
+    assert onp.isnan(mx.nd._internal._plus_scalar(zero, scalar="nan").asnumpy()[0])
     for text in ("one", "1.0.0", "1e999"):
         with pytest.raises(mx.MXNetError, match="scalar"):
-            mx.nd._plus_scalar(zero, scalar=text)
+            mx.nd._internal._plus_scalar(zero, scalar=text)
