@@ -9,6 +9,7 @@
 
 #include "onnx/makers.h"
 #include "onnx/node_kinds.h"
+#include "onnx/written_nodes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -16,20 +17,12 @@ namespace {
 
 constexpr int64_t kOpset = 13;  // of nodes that are written here
 
-bool Is(const NodeProto& n, const char* op) { return n.op == op && n.domain.empty(); }
-bool IsStep(const NodeProto& n, const char* op) { return n.op == op && (n.domain.empty() || n.domain == "com.microsoft"); }
-std::string InputOf(const NodeProto& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : ""; }
-
-/* Names of numbers, of their scale and of their zero point ("": 0). */
-struct Quantity {
-  std::string numbers, scale, zero;
-};
-Quantity QuantityAt(const NodeProto& n, size_t first) { return {InputOf(n, first), InputOf(n, first + 1), InputOf(n, first + 2)}; }
+QuantityNames QuantityAt(const NodeProto& n, size_t first) { return {InputOf(n, first), InputOf(n, first + 1), InputOf(n, first + 2)}; }
 
 class Rewriter {
  public:
   Rewriter(const GraphProto& graph, const Session& session, std::deque<NodeProto>* made)
-      : graph_(graph), session_(session), made_(made), makers_(PointersTo(graph), session) {
+      : graph_(graph), session_(session), made_(made), makers_(NodesOf(graph), session) {
     for (const NodeProto& n : graph.nodes)
       for (const auto* list : {&n.inputs, &n.captured})
         for (const std::string& name : *list) ++uses_[name];
@@ -49,26 +42,20 @@ class Rewriter {
  private:
   using Writer = bool (Rewriter::*)(const NodeProto&);
 
-  static std::vector<const NodeProto*> PointersTo(const GraphProto& graph) {
-    std::vector<const NodeProto*> nodes;
-    for (const NodeProto& n : graph.nodes) nodes.push_back(&n);
-    return nodes;
-  }
-
   // ---- what is known of names
   /* The size of a constant; 0: none, or not known. */
   int64_t SizeOf(const std::string& name) const {
     const NDArray* const a = makers_.ConstantOf(name);
     return a && !a->is_none() ? a->shape().Size() : 0;
   }
-  bool IsOne(const Quantity& q) const { return SizeOf(q.scale) == 1 && (q.zero.empty() || SizeOf(q.zero) == 1); }
+  bool IsOne(const QuantityNames& q) const { return SizeOf(q.scale) == 1 && (q.zero.empty() || SizeOf(q.zero) == 1); }
   /* One scale: a constant, or one that DynamicQuantizeLinear found. */
-  bool HasOneScale(const Quantity& q) const {
+  bool HasOneScale(const QuantityNames& q) const {
     const NodeProto* const maker = makers_.Of(q.scale);
     return IsOne(q) || (maker && Is(*maker, "DynamicQuantizeLinear"));
   }
   /* Scales along one axis. */
-  bool AreAlong(const Quantity& q) const {
+  bool AreAlong(const QuantityNames& q) const {
     const NDArray *const scale = makers_.ConstantOf(q.scale), *const zero = makers_.ConstantOf(q.zero);
     return scale && scale->shape().ndim() <= 1 && (q.zero.empty() || (zero && zero->shape().ndim() <= 1));
   }
@@ -88,22 +75,12 @@ class Rewriter {
     nodes_.push_back(&n);
     return n;
   }
-  static void AddInt(NodeProto* n, const char* name, int64_t value) {
-    Attribute a;
-    a.name = name, a.kind = AttributeKind::kInt, a.i = value;
-    n->attributes.push_back(std::move(a));
-  }
-  static void AddFloat(NodeProto* n, const char* name, float value) {
-    Attribute a;
-    a.name = name, a.kind = AttributeKind::kFloat, a.f = value;
-    n->attributes.push_back(std::move(a));
-  }
   static void CopyAttributes(const NodeProto& from, NodeProto* to, const std::set<std::string>& but = {}) {
     for (const Attribute& a : from.attributes)
       if (!but.count(a.name)) to->attributes.push_back(a);
   }
   /* The name of what numbers stand for. Rows of a table are taken of its floats. */
-  std::string Floats(const NodeProto& of, const Quantity& q, int64_t axis = 1) {
+  std::string Floats(const NodeProto& of, const QuantityNames& q, int64_t axis = 1) {
     const NodeProto* const maker = makers_.Of(q.numbers);
     if (maker && Is(*maker, "Gather") && maker->inputs.size() == 2 && session_.ConstantNamed(maker->inputs[0]) && IsOne(q)) {
       NodeProto& rows = Add(of, "Gather", {Floats(of, {maker->inputs[0], q.scale, q.zero}), maker->inputs[1]});
@@ -158,7 +135,7 @@ class Rewriter {
   }
 
   bool Conv(const NodeProto& n) {
-    const Quantity x = QuantityAt(n, 0), w = QuantityAt(n, 3);
+    const QuantityNames x = QuantityAt(n, 0), w = QuantityAt(n, 3);
     if (!Has(n, {6, 7}) || !HasOneScale(x) || !AreAlong(w)) return false;
     std::vector<std::string> inputs = {Floats(n, x), Floats(n, w, 0)};
     if (!InputOf(n, 8).empty()) {
@@ -172,14 +149,14 @@ class Rewriter {
   }
 
   bool MatMul(const NodeProto& n) {
-    const Quantity a = QuantityAt(n, 0), b = QuantityAt(n, 3);
+    const QuantityNames a = QuantityAt(n, 0), b = QuantityAt(n, 3);
     if (!Has(n, {6, 7}) || !HasOneScale(a) || !AreAlong(b)) return false;
     Steps(n, Add(n, "MatMul", {Floats(n, a), Floats(n, b, -1)}).outputs[0], 6, 7);
     return true;
   }
 
   bool Gemm(const NodeProto& n) {  // a, b, then a bias in steps of their product, then the steps of the result
-    const Quantity a = QuantityAt(n, 0), b = QuantityAt(n, 3);
+    const QuantityNames a = QuantityAt(n, 0), b = QuantityAt(n, 3);
     const bool rounds = Has(n, {7});
     if ((rounds && !Has(n, {8})) || !HasOneScale(a) || !AreAlong(b)) return false;
     std::vector<std::string> inputs = {Floats(n, a), Floats(n, b, n.Int("transB", 0) ? 0 : 1)};
@@ -192,7 +169,7 @@ class Rewriter {
   }
 
   bool Pair(const NodeProto& n) {
-    const Quantity a = QuantityAt(n, 0), b = QuantityAt(n, 3);
+    const QuantityNames a = QuantityAt(n, 0), b = QuantityAt(n, 3);
     if (!Has(n, {6, 7}) || !HasOneScale(a) || !HasOneScale(b)) return false;
     Steps(n, Add(n, n.op == "QLinearAdd" ? "Add" : "Mul", {Floats(n, a), Floats(n, b)}).outputs[0], 6, 7);
     return true;
@@ -226,7 +203,7 @@ class Rewriter {
     return true;
   }
 
-  void Product(const NodeProto& n, const std::string& a, const Quantity& b, const std::string& bias) {
+  void Product(const NodeProto& n, const std::string& a, const QuantityNames& b, const std::string& bias) {
     const std::vector<std::string> operands = {a, Floats(n, b, -1)};
     if (bias.empty()) return void(Add(n, "MatMul", operands, n.outputs[0]));
     const std::string product = Add(n, "MatMul", operands).outputs[0];
@@ -234,7 +211,7 @@ class Rewriter {
   }
 
   bool DynamicMatMul(const NodeProto& n) {  // a, b, its scale and zero point, a bias
-    const Quantity b = QuantityAt(n, 1);
+    const QuantityNames b = QuantityAt(n, 1);
     if (!AreAlong(b)) return false;
     NodeProto& rounded = Add(n, "DynamicQuantizeLinear", {n.inputs[0]});
     const std::string numbers = rounded.outputs[0];
@@ -244,7 +221,7 @@ class Rewriter {
   }
 
   bool MatMulToFloat(const NodeProto& n) {  // a, b, their scales, their zero points, a bias
-    const Quantity a{InputOf(n, 0), InputOf(n, 2), InputOf(n, 4)}, b{InputOf(n, 1), InputOf(n, 3), InputOf(n, 5)};
+    const QuantityNames a{InputOf(n, 0), InputOf(n, 2), InputOf(n, 4)}, b{InputOf(n, 1), InputOf(n, 3), InputOf(n, 5)};
     if (!HasOneScale(a) || !AreAlong(b)) return false;
     Product(n, Floats(n, a), b, InputOf(n, 6));
     return true;
@@ -253,7 +230,7 @@ class Rewriter {
   // ---- sums of products of integers, a Cast to floats, and two scales behind it
   struct Sum {
     const NodeProto* of;
-    Quantity x, w;
+    QuantityNames x, w;
   };
 
   /* The scale of a weight, where `name` is its product with that of the data. */
@@ -292,7 +269,7 @@ class Rewriter {
 
   /* Of rows of a table. */
   bool Rows(const NodeProto& n) {
-    const Quantity q = QuantityAt(n, 0);
+    const QuantityNames q = QuantityAt(n, 0);
     const NodeProto* const maker = makers_.Of(q.numbers);
     if (!maker || !Is(*maker, "Gather") || n.Find("block_size") || n.Find("output_dtype") || !IsOne(q) || maker->inputs.size() != 2 ||
         !session_.ConstantNamed(maker->inputs[0]))
@@ -305,7 +282,7 @@ class Rewriter {
   bool Move(const NodeProto& n) {
     const auto found = steps_.find(InputOf(n, 0));
     if (found == steps_.end() || (!Moves(n) && !Is(n, "Split"))) return false;
-    const Quantity q = found->second;
+    const QuantityNames q = found->second;
     if (q.zero.empty() || !HasOneScale(q)) return false;
     NodeProto moved = n;
     moved.inputs[0] = Floats(n, q);
@@ -326,8 +303,8 @@ class Rewriter {
   std::deque<NodeProto>* const made_;
   const Makers makers_;
   std::unordered_map<std::string, int> uses_;
-  std::unordered_map<std::string, Quantity> steps_;  // by the name of the numbers
-  std::unordered_map<const NodeProto*, Sum> sums_;   // by the Mul
+  std::unordered_map<std::string, QuantityNames> steps_;  // by the name of the numbers
+  std::unordered_map<const NodeProto*, Sum> sums_;        // by the Mul
   std::set<const NodeProto*> gone_;
   std::vector<const NodeProto*> nodes_;
 };

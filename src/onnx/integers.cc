@@ -7,6 +7,7 @@
 
 #include "onnx/builder.h"
 #include "onnx/node_kinds.h"
+#include "onnx/written_nodes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -14,19 +15,10 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-bool Is(const NodeProto& n, const char* op) { return n.op == op && n.domain.empty(); }
-bool IsStep(const NodeProto& n, const char* op) { return n.op == op && (n.domain.empty() || n.domain == "com.microsoft"); }
-std::string InputOf(const NodeProto& n, size_t i) { return i < n.inputs.size() ? n.inputs[i] : ""; }
-
 float FloatOf(const NodeProto& n, const char* name, float otherwise) {
   const Attribute* a = n.Find(name);
   return a ? a->f : otherwise;
 }
-
-/* Quantized numbers: names of the numbers, their scale and zero point ("": 0). */
-struct Quantity {
-  std::string numbers, scale, zero;
-};
 
 class Rewriter {
  public:
@@ -117,7 +109,7 @@ class Rewriter {
     return scale && scale->dtype() == kFloat32 && (zero.empty() || NumberNamed(zero)) && !step.Find("output_dtype");
   }
   /* What a name is the DequantizeLinear of; `each`: scales may be many. */
-  bool Dequantizes(const std::string& name, Quantity* q, bool each = false) const {
+  bool Dequantizes(const std::string& name, QuantityNames* q, bool each = false) const {
     const NodeProto* n = MakerOf(name);
     if (!n || !IsStep(*n, "DequantizeLinear") || n->inputs.size() < 2 || n->Int("block_size", 0) || n->Find("output_dtype")) return false;
     for (const SmallType* small : n->small)
@@ -128,7 +120,7 @@ class Rewriter {
   }
   /* Numbers of this dtype can be moved by `n`. The zero point has it: without one, both steps
    * around have, each for itself, one of their own. */
-  bool MovesNumbers(const NodeProto& n, const Quantity& q) const {
+  bool MovesNumbers(const NodeProto& n, const QuantityNames& q) const {
     if (q.zero.empty()) return false;
     const Value& zero = *NumberNamed(q.zero);
     const bool averages = Is(n, "AveragePool");  // may count padding, which is the number 0
@@ -139,14 +131,16 @@ class Rewriter {
     const Value *x = NumberNamed(a), *y = NumberNamed(b);
     return x && y && x->dtype() == y->dtype() && FloatsIn(x->array) == FloatsIn(y->array);
   }
-  bool SameSteps(const Quantity& a, const Quantity& b) const { return SameNumber(a.scale, b.scale) && SameNumber(a.zero, b.zero); }
+  bool SameSteps(const QuantityNames& a, const QuantityNames& b) const {
+    return SameNumber(a.scale, b.scale) && SameNumber(a.zero, b.zero);
+  }
 
   // ---- a group
   struct Group {
     std::vector<size_t> nodes;  // its result is that of the last
     std::string result;
     float low = -kInfinity, high = kInfinity;
-    Quantity out;  // scale empty: floats
+    QuantityNames out;  // scale empty: floats
     size_t last() const { return nodes.back(); }
   };
   Group Begin(size_t at) const {
@@ -204,17 +198,7 @@ class Rewriter {
     n.name = name, n.op = op, n.domain = kIntegerDomain, n.opset = 1, n.outputs = {result};
     return n;
   }
-  static void AddFloat(NodeProto* n, const char* name, float value) {
-    Attribute a;
-    a.name = name, a.kind = AttributeKind::kFloat, a.f = value;
-    n->attributes.push_back(std::move(a));
-  }
-  static void AddInt(NodeProto* n, const char* name, int64_t value) {
-    Attribute a;
-    a.name = name, a.kind = AttributeKind::kInt, a.i = value;
-    n->attributes.push_back(std::move(a));
-  }
-  static void AddInputs(NodeProto* n, const Quantity& q) { n->inputs.insert(n->inputs.end(), {q.numbers, q.scale, q.zero}); }
+  static void AddInputs(NodeProto* n, const QuantityNames& q) { n->inputs.insert(n->inputs.end(), {q.numbers, q.scale, q.zero}); }
   void SetInputs(NodeProto* n) { Count(*n, 1); }
 
   // ---- layers
@@ -240,7 +224,7 @@ class Rewriter {
    * and zero, and the scale and zero that the layer is rounded to before that or the bias. */
   void Layer(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    Quantity x, w;
+    QuantityNames x, w;
     if (n.inputs.size() < 2 || !Dequantizes(n.inputs[0], &x)) return;
     bool transposed;
     std::vector<size_t> turns;
@@ -259,7 +243,7 @@ class Rewriter {
     bool added = false;
     if (Is(n, "MatMul")) added = TakeBias(&g, &bias);
     TakeActivation(&g);
-    Quantity between;
+    QuantityNames between;
     if (TakeStep(&g) && Is(n, "MatMul") && !added) {
       between = g.out;
       added = TakeSteppedBias(&g, &bias);
@@ -340,7 +324,7 @@ class Rewriter {
     size_t at;
     const NodeProto* step = OnlyReader(more.result, &at);
     if (more.low != -kInfinity || more.high != kInfinity || !step || !IsStep(*step, "DequantizeLinear")) return false;
-    Quantity same;
+    QuantityNames same;
     if (!Dequantizes(step->outputs[0], &same) || !SameSteps(same, g->out)) return false;
     more.nodes.push_back(at), more.result = step->outputs[0];
     if (!TakeBias(&more, bias)) return false;
@@ -350,7 +334,7 @@ class Rewriter {
     return true;
   }
 
-  void Product(size_t at, const Quantity& a, const Quantity& b) {
+  void Product(size_t at, const QuantityNames& a, const QuantityNames& b) {
     Group g = Begin(at);
     TakeStep(&g);
     NodeProto& made = Replace(g, "MatMul");
@@ -396,7 +380,7 @@ class Rewriter {
 
   bool Pair(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    Quantity a, b;
+    QuantityNames a, b;
     if (n.inputs.size() != 2 || !Dequantizes(n.inputs[0], &a) || !Dequantizes(n.inputs[1], &b)) return false;
     Group g = Begin(at);
     TakeActivation(&g);
@@ -410,7 +394,7 @@ class Rewriter {
   }
 
   /* A convolution whose numbers only this sum reads takes it over. */
-  bool JoinLayer(const Group& g, const Quantity& layer, const Quantity& other) {
+  bool JoinLayer(const Group& g, const QuantityNames& layer, const QuantityNames& other) {
     const auto it = groups_.find(layer.numbers);
     if (it == groups_.end() || layer.numbers == other.numbers) return false;
     NodeProto& n = *it->second.first;
@@ -439,7 +423,7 @@ class Rewriter {
   // ---- others
 
   void Mean(size_t at) {
-    Quantity x;
+    QuantityNames x;
     if (!Dequantizes(InputOf(graph_.nodes[at], 0), &x)) return;
     Group g = Begin(at);
     TakeStep(&g);
@@ -450,7 +434,7 @@ class Rewriter {
   }
 
   /* The same numbers in other steps, or as they are; `reader`: the DequantizeLinear of them. */
-  std::string InSteps(const Quantity& x, const Quantity& out, const NodeProto& reader, size_t before) {
+  std::string InSteps(const QuantityNames& x, const QuantityNames& out, const NodeProto& reader, size_t before) {
     if (SameSteps(x, out)) return x.numbers;
     const auto layer = groups_.find(x.numbers);  // which only this reads: it is rounded twice
     if (layer != groups_.end() && ReadOnce(x.numbers) && ReadOnce(reader.outputs[0])) {
@@ -473,13 +457,13 @@ class Rewriter {
 
   void Concat(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    std::vector<Quantity> parts(n.inputs.size());
+    std::vector<QuantityNames> parts(n.inputs.size());
     for (size_t i = 0; i < n.inputs.size(); ++i)
       if (!Dequantizes(n.inputs[i], &parts[i])) return;
     Group g = Begin(at);
     if (parts.empty() || !TakeStep(&g)) return;
     std::vector<std::string> inputs;
-    for (const Quantity& part : parts) inputs.push_back(InSteps(part, g.out, *MakerOf(n.inputs[inputs.size()]), g.last()));
+    for (const QuantityNames& part : parts) inputs.push_back(InSteps(part, g.out, *MakerOf(n.inputs[inputs.size()]), g.last()));
     NodeProto& made = Replace(g, "Concat");
     made.domain.clear(), made.opset = n.opset, made.attributes = n.attributes, made.inputs = inputs;
     SetInputs(&made);
@@ -487,7 +471,7 @@ class Rewriter {
 
   void Move(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    Quantity x;
+    QuantityNames x;
     if (!Dequantizes(InputOf(n, 0), &x) || !MovesNumbers(n, x)) return;
     Group g = Begin(at);
     if (!TakeStep(&g) || !SameSteps(x, g.out)) return;
@@ -530,7 +514,7 @@ class Rewriter {
   /* Functions of one number each, between steps: a table. */
   bool Function(size_t at) {
     const NodeProto& n = graph_.nodes[at];
-    Quantity x;
+    QuantityNames x;
     std::string from;
     for (const std::string& name : n.inputs)
       if (!name.empty() && !NumberNamed(name)) from = name;
@@ -576,13 +560,6 @@ class Rewriter {
 bool HasIntegers(const GraphProto& graph) {
   return std::any_of(graph.nodes.begin(), graph.nodes.end(),
                      [](const NodeProto& n) { return IsStep(n, "DequantizeLinear") || Is(n, "ConvInteger") || Is(n, "MatMulInteger"); });
-}
-
-/* All as they are. */
-std::vector<const NodeProto*> NodesOf(const GraphProto& graph) {
-  std::vector<const NodeProto*> nodes;
-  for (const NodeProto& n : graph.nodes) nodes.push_back(&n);
-  return nodes;
 }
 
 }  // namespace

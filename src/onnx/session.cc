@@ -5,8 +5,6 @@
 
 #include "base/cpu_limit.h"
 #include "executor/plan/arena_pool.h"
-#include "mxnet/imperative.h"
-#include "onnx/builder.h"
 #include "onnx/integers.h"
 #include "onnx/stage.h"
 
@@ -16,6 +14,15 @@ namespace onnx {
 Value ValueOf(const Constant& c) {
   if (!c.array.is_none()) return Value(c.array);
   return StringsValue(c.shape, c.strings);
+}
+
+std::string KindOf(const Value& v) {
+  switch (v.kind) {
+    case Value::kTensor: return "an array of " + std::string(DTypeName(v.dtype()));
+    case Value::kStrings: return "an array of strings";
+    case Value::kSequence: return "a sequence of " + std::to_string(v.elements->size()) + " values";
+    default: return "nothing";
+  }
 }
 
 namespace {
@@ -30,16 +37,6 @@ std::string Describe(const ValueInfo& info) {
     text += (i ? ", " : "") + (d.size >= 0 ? std::to_string(d.size) : d.name.empty() ? "?" : d.name);
   }
   return text + ")";
-}
-
-/* In words, for who gave something else than the model takes. */
-std::string KindOf(const Value& v) {
-  switch (v.kind) {
-    case Value::kTensor: return "an array of " + std::string(DTypeName(v.dtype()));
-    case Value::kStrings: return "an array of strings";
-    case Value::kSequence: return "a sequence of " + std::to_string(v.elements->size()) + " values";
-    default: return "nothing";
-  }
 }
 
 /* Floats become each other, integers too; PyTorch and NumPy make float64 where float32 is meant. */
@@ -95,38 +92,6 @@ bool HoldsWeights(const GraphProto& graph) {
                      [](const Constant& c) { return !c.array.is_none() && c.array.shape().Size() > 1 && IsFloating(c.array.dtype()); });
 }
 
-/* Does a node choose by that input what it computes: bounds, scales of steps, fill values? */
-bool IsSetting(const NodeProto& n, size_t input) {
-  static const std::unordered_map<std::string, size_t> first = {
-      {"Clip", 1},  {"Pad", 2},    {"Resize", 1},  {"Upsample", 1},          {"QuantizeLinear", 1}, {"DequantizeLinear", 1},
-      {"Range", 0}, {"OneHot", 1}, {"Dropout", 1}, {"NonMaxSuppression", 2}, {"RoiAlign", 1},       {"MaxRoiPool", 1}};
-  const auto found = first.find(n.op);
-  return found != first.end() && input >= found->second;
-}
-
-/* Throws for a node that chooses tokens. */
-void CheckNoSearch(const GraphProto& graph) {
-  static const std::unordered_set<std::string> searches = {"GreedySearch", "Sampling", "BeamSearch", "WhisperBeamSearch"};
-  for (const NodeProto& n : graph.nodes) {
-    MXNET_CHECK_KIND(n.domain.empty() || !searches.count(n.op), Value)
-        << "[onnx] node " << n.label() << " (" << n.op
-        << ") chooses tokens, which has no gradients, so the model is no single graph and no block; accepted: calls of the model itself, "
-           "and blocks of decoders";
-    for (const Attribute& a : n.attributes)
-      if (a.graph) CheckNoSearch(*a.graph);
-  }
-}
-
-/* What nodes read as data; a body's node may read a constant of the graph around it. */
-void AddDataNames(const GraphProto& graph, std::unordered_set<std::string>* names) {
-  for (const NodeProto& n : graph.nodes) {
-    for (size_t i = 0; i < n.inputs.size(); ++i)
-      if (!IsSetting(n, i)) names->insert(n.inputs[i]);
-    for (const Attribute& a : n.attributes)
-      if (a.graph) AddDataNames(*a.graph, names);
-  }
-}
-
 // Of operators that onnxruntime makes for the processor it runs on.
 constexpr char kOneMachinesDomain[] = "com.microsoft.nchwc";
 
@@ -153,63 +118,6 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 }
 
 Session::~Session() = default;
-
-std::unique_ptr<Session> Session::ForTraining() const {
-  CheckNoSearch(model_->graph);
-  SessionOptions options = options_;
-  options.learns = true;
-  return std::make_unique<Session>(model_, options);
-}
-
-/* Weights are given in each call, but for those that choose what is computed. */
-void Session::OfferWeights() {
-  std::unordered_set<std::string> data;
-  AddDataNames(model_->graph, &data);
-  for (const Constant& c : model_->graph.constants) {
-    const bool is_input = std::any_of(with_defaults_.begin(), with_defaults_.end(), [&](const ValueInfo& v) { return v.name == c.name; });
-    if (is_input || c.array.is_none() || !IsFloating(c.array.dtype()) || !data.count(c.name) || folded_->IsFixed(c.array)) continue;
-    ValueInfo info;
-    info.name = c.name, info.dtype = c.array.dtype(), info.has_shape = true;
-    for (const int64_t size : c.array.shape()) info.dims.emplace_back().size = size;
-    with_defaults_.push_back(std::move(info));
-  }
-}
-
-/* `x` plus the sum of no elements of each array, so that these have gradients of zeros. Where
- * nothing was found, what it was searched in has no other ones, and trainers take those of the call
- * before for a mistake. */
-static NDArray DependsOn(const NDArray& x, const Env& inputs, GraphBuilder* builder) {
-  NodeProto node;
-  node.name = "gradients";
-  const NumpyShapesScope scope;
-  Call c(node, 1, nullptr, {}, builder);
-  Value sum(x);
-  for (const auto& kv : inputs) {
-    if (kv.second.kind != Value::kTensor || !IsFloating(kv.second.dtype()) || !Imperative::HasHistory(kv.second.array)) continue;
-    const Value flat = c.Op("_np_reshape", {kv.second}, {{"newshape", "(-1,)"}});
-    const Value none = c.Op("take", {flat, c.IntTensor({})}, {{"axis", "0"}, {"mode", "clip"}});
-    sum = c.Op("_npi_add", {sum, c.Cast(c.Op("_npi_sum", {none}), x.dtype())});
-  }
-  return sum.array;
-}
-
-std::vector<NDArray> Session::RunRecorded(Env inputs) {
-  std::vector<NDArray> arrays;
-  const Env given = Imperative::State().recording ? inputs : Env();
-  FoundNothing() = false;
-  for (const Value& v : Run(std::move(inputs))) {
-    MXNET_CHECK_KIND(v.kind == Value::kTensor, Value)
-        << "[onnx] output " << outputs()[arrays.size()].name << " is " << KindOf(v) << "; accepted of a block: arrays of numbers";
-    arrays.push_back(v.array);
-  }
-  const auto first = std::find_if(arrays.begin(), arrays.end(), [](const NDArray& a) { return IsFloating(a.dtype()); });
-  if (FoundNothing() && !given.empty() && first != arrays.end()) {
-    GraphBuilder builder(options_.ctx, folded_.get(), true);
-    builder.Record(true);
-    *first = DependsOn(*first, given, &builder);
-  }
-  return arrays;
-}
 
 int Session::SetPrecision(int dtype) {
   MXNET_CHECK_KIND(dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16, Value)

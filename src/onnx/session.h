@@ -36,6 +36,8 @@ struct SessionOptions {
 
 /* Values by name while a model runs. */
 using Env = std::unordered_map<std::string, Value>;
+/* What it is, in words, for who gave something else than the model takes. */
+std::string KindOf(const Value& v);
 
 /* What a graph is made for: to predict, or to train its weights (learning.h). */
 enum class Learns : uint8_t {

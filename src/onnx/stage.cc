@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "executor/explain.h"
 #include "executor/passes/core/passes.h"
 #include "graph/reduce_precision.h"
 #include "mxnet/imperative.h"
@@ -498,26 +497,6 @@ void Runner::Execute(const Stage& stage, const std::map<std::string, NDArray>& i
   for (const NodeProto* n : stage.host) RunNode(*n, env);
 }
 
-bool& FoundNothing() {
-  thread_local bool nothing = false;
-  return nothing;
-}
-
-/* Throws where a node that runs on arrays loses the gradients of what it reads. */
-static void CheckRecorded(const Session& session, const NodeProto& node, const Env& env, const std::vector<Value>& results) {
-  const auto has_history = [](const Value* v) {
-    return v && v->kind == Value::kTensor && v->known() && IsFloating(v->dtype()) && Imperative::HasHistory(v->array);
-  };
-  const auto lost = [&](const Value& v) { return v.kind == Value::kTensor && IsFloating(v.dtype()) && v.size() > 0 && !has_history(&v); };
-  if (std::none_of(results.begin(), results.end(), lost)) return;
-  for (const auto* list : {&node.inputs, &node.captured})
-    for (const std::string& name : *list)
-      MXNET_CHECK_KIND(name.empty() || !has_history(FindValue(session, env, name)), Value)
-          << "[onnx] node " << node.label() << " (" << node.op
-          << ") has results whose shapes depend on contents, and passes no gradients to " << name
-          << "; accepted: calls outside of autograd.record(), and grad_req='null' for the weights that it depends on";
-}
-
 /* On arrays. */
 void Runner::RunNode(const NodeProto& node, Env* env) {
   std::vector<Value> results;
@@ -530,10 +509,7 @@ void Runner::RunNode(const NodeProto& node, Env* env) {
     builder.Record(session_->options().learns);
     results = ResultsOnArrays(node, *FindRule(node.domain, node.op, node.opset), OperandsOnCPU(*session_, node, *env, &builder), &builder);
   }
-  if (session_->options().learns && Imperative::State().recording) {
-    CheckRecorded(*session_, node, *env, results);
-    for (const Value& v : results) FoundNothing() = FoundNothing() || (v.kind == Value::kTensor && v.size() == 0);
-  }
+  if (session_->options().learns && Imperative::State().recording) CheckRecorded(*session_, node, *env, results);
   PutResults(node, std::move(results), env);
 }
 
@@ -545,57 +521,6 @@ ConvertedGraph Runner::Convert(const Env& env, Learns learns) {
   for (const auto& kv : env)
     if (kv.second.known()) pending.fixed.insert(kv.first);
   return StageBuilder(this, &pending, env, true, learns).BuildWhole();
-}
-
-static void ExplainPending(const Pending& pending, int depth, std::string* into) {
-  for (const auto& stage : pending.stages) {
-    const PlanStats stats = stage->op ? stage->op->Stats() : PlanStats();
-    *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "plan of " + std::to_string(stats.num_nodes) + " nodes in " +
-             std::to_string(stats.num_bulks) + " bulks, " + std::to_string(stats.arena_bytes) + " bytes between them";
-    for (const auto& d : stage->demanded) *into += ", for the contents of " + d.first;
-    for (const auto& b : stage->bounds) *into += ", for " + b.name + (b.holds ? " <= " : " > ") + Text(b.most);
-    *into += '\n';
-    for (const NodeProto* n : stage->host)
-      *into += std::string(static_cast<size_t>(depth) * 2, ' ') + "then " + n->label() + " (" + n->op + ") on arrays\n";
-    if (stage->rest) ExplainPending(*stage->rest, depth + 1, into);
-  }
-}
-
-void Runner::Explain(std::string* into) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  ExplainPending(root_, 0, into);
-  if (once_) {
-    *into += "node by node for shapes that come once";
-    if (once_->recipes())
-      *into += ", " + std::to_string(once_->num_recipes()) + " of " + std::to_string(once_->num_steps()) + " by recipes, " +
-               std::to_string(once_->num_sizes()) + " of these compute sizes";
-    if (rehearsals_ > 0) *into += "; rehearsals: " + std::to_string(rehearsals_);
-    *into += '\n';
-  }
-}
-
-static void ListStages(const Pending& pending, std::vector<std::shared_ptr<Stage>>* into) {
-  for (const auto& stage : pending.stages) {
-    into->push_back(stage);
-    if (stage->rest) ListStages(*stage->rest, into);
-  }
-}
-
-std::string Runner::ExplainPlans(int runs) {
-  const NumpyShapesScope scope;
-  std::vector<std::shared_ptr<Stage>> stages;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    ListStages(root_, &stages);
-  }
-  std::string text = "[";
-  for (const auto& stage : stages) {
-    if (!stage->op || stage->op->Stats().num_nodes == 0) continue;
-    std::vector<NDArray> inputs;
-    for (const Stage::Operand& o : stage->operands) inputs.push_back(o.name.empty() ? o.constant : NDArray());
-    text += (text.size() > 1 ? ",\n" : "") + ExplainCachedOp(*stage->op, inputs, runs);
-  }
-  return text + "]";
 }
 
 std::vector<Value> Runner::Run(Env env, const std::map<std::string, NDArray>& into) {

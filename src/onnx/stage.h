@@ -239,6 +239,9 @@ ScanSpec ReadScan(const Call& call);
 
 /* Has a node given an array without elements since this thread set it to false? */
 bool& FoundNothing();
+/* Notes whether results of a node that ran on arrays have no elements. Throws Error(kValue) where
+ * they lose the gradients of what it reads. */
+void CheckRecorded(const Session& session, const NodeProto& node, const Env& env, const std::vector<Value>& results);
 
 /* A constant of the file. */
 Value ValueOf(const Constant& constant);

@@ -9,6 +9,7 @@
 
 #include "onnx/builder.h"
 #include "onnx/makers.h"
+#include "onnx/written_nodes.h"
 #include "operator/matrix/axes.h"
 
 namespace mxnet {
@@ -27,9 +28,7 @@ NodeProto Joined(const NodeProto& product, const std::string& with, const NodePr
   NodeProto n;
   n.name = product.name, n.op = "FusedMatMul", n.domain = "com.microsoft", n.opset = 1;
   n.inputs = {with, transpose.inputs[0]}, n.outputs = product.outputs;
-  Attribute a;
-  a.name = "transB", a.kind = AttributeKind::kInt, a.i = 1;
-  n.attributes.push_back(std::move(a));
+  AddInt(&n, "transB", 1);
   return n;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "onnx/convert/window.h"
+#include "onnx/written_nodes.h"
 
 namespace mxnet {
 namespace onnx {
@@ -105,13 +106,8 @@ void ConvertRfft(Call& c) {
   const Value& x = c.in(0);
   NodeProto plain = c.node;
   plain.attributes.clear();
-  const auto flag = [&](const char* name) {
-    Attribute a;
-    a.name = name, a.kind = AttributeKind::kInt, a.i = 1;
-    plain.attributes.push_back(a);
-  };
-  flag("onesided");
-  if (c.argument) flag("inverse");
+  AddInt(&plain, "onesided", 1);
+  if (c.argument) AddInt(&plain, "inverse", 1);
   Sizes dims = DimsOf(x.shape());
   if (!c.argument) dims.push_back(1);
   const Value length = c.argument ? c.IntTensor({2 * (dims[dims.size() - 2] - 1)}) : Value();

@@ -10,17 +10,16 @@
 #include "base/ran.h"
 #include "mxnet/op.h"
 #include "operator/matrix/move.h"
-#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/lrn_kernels.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/nn/norm/second_gradient.h"
+#include "operator/nn/norm/stored_rows.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
 #include "operator/record/traits.h"
-#include "operator/shared/host_scratch.h"
 
 namespace mxnet {
 namespace nn {
@@ -78,39 +77,6 @@ RowNorm OnDevice(const View& v, double eps) {
   return r;
 }
 
-// The numbers of a group: those in memory, or of a half type a copy of one group at a time.
-template <typename T>
-class GroupNumbers {
- public:
-  GroupNumbers(const TBlob& b, int64_t n) : b_(b), n_(n), copied_(IsHalf(b.dtype)), copy_(copied_ ? n : 0) {}
-  const T* Read(int64_t group) {
-    if constexpr (sizeof(T) == sizeof(float))
-      if (copied_) ReadFloats(b_, group * n_, copy_.get(), n_);
-    return Room(group);
-  }
-  /* Where a result goes, for Write. */
-  T* Room(int64_t group) { return copied_ ? copy_.get() : b_.data<T>() + group * n_; }
-  void Write(int64_t group) {
-    if constexpr (sizeof(T) == sizeof(float))
-      if (copied_) WriteFloats(copy_.get(), b_, group * n_, n_);
-  }
-
- private:
-  const TBlob b_;
-  const int64_t n_;
-  const bool copied_;
-  const HostScratch<T> copy_;
-};
-template <typename T>
-void PutNumber(double number, const TBlob& to, int64_t at) {
-  if (!IsHalf(to.dtype)) {
-    to.data<T>()[at] = static_cast<T>(number);
-    return;
-  }
-  const float narrow = static_cast<float>(number);
-  WriteFloats(&narrow, to, at, 1);
-}
-
 template <typename T>
 void ForwardOf(KernelArgs& a, const View& v, double eps) {
   constexpr int dtype = DTypeOf<T>::value;
@@ -118,14 +84,14 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
   const bool wanted = Wanted(a, 0), mean_wanted = a.out.size() > 1 && Wanted(a, 1), std_wanted = a.out.size() > 2 && Wanted(a, 2);
   Ran("norm of channels");
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
-    GroupNumbers<T> in(a.in[0], v.size()), out(a.out[0], v.size());
+    StoredRows<T> in(a.in[0], v.size()), out(a.out[0], v.size());
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std;
       const T* x = in.Read(r);
       T* y = wanted ? out.Room(r) : nullptr;
       RowMoments(dtype, x, v.size(), eps, &mean, &inv_std);
-      if (mean_wanted) PutNumber<T>(mean, a.out[1], r);
-      if (std_wanted) PutNumber<T>(1.0 / inv_std, a.out[2], r);
+      if (mean_wanted) StoredRows<T>::PutNumber(a.out[1], r, static_cast<T>(mean));
+      if (std_wanted) StoredRows<T>::PutNumber(a.out[2], r, static_cast<T>(1.0 / inv_std));
       for (int64_t c = 0; y && c < v.per_group; ++c) {
         const int64_t k = v.Gamma(r % v.groups, c), at = c * v.inner;
         const double s = static_cast<double>(gamma[k]) * inv_std;
@@ -198,7 +164,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
   std::vector<double> sums(v.batch * channels, 0.0),
       products(v.batch * channels, 0.0);  // of g and g * (x - mean) * inv_std, per batch element and channel
   ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
-    GroupNumbers<T> from(a.in[0], v.size()), in(a.in[1], v.size()), out(a.out[0], v.size());
+    StoredRows<T> from(a.in[0], v.size()), in(a.in[1], v.size()), out(a.out[0], v.size());
     for (int64_t r = b; r < e; ++r) {
       double mean, inv_std, sum = 0, product = 0;
       const T *og = from.Read(r), *x = in.Read(r);
@@ -231,7 +197,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gam
     std::vector<double> total(a.out[k].Size(), 0.0);
     for (int64_t b = 0; b < v.batch; ++b)
       for (int64_t c = 0; c < channels; ++c) total[v.Gamma(c / v.per_group, c % v.per_group)] += from[b * channels + c];
-    for (size_t i = 0; i < total.size(); ++i) PutNumber<T>(total[i], a.out[k], static_cast<int64_t>(i));
+    for (size_t i = 0; i < total.size(); ++i) StoredRows<T>::PutNumber(a.out[k], static_cast<int64_t>(i), static_cast<T>(total[i]));
   }
 }
 

@@ -8,12 +8,12 @@
 #include "base/ran.h"
 #include "base/threads/determinism.h"
 #include "operator/init/fill.h"
-#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/norm_data.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/nn/norm/second_gradient.h"
+#include "operator/nn/norm/stored_rows.h"
 #include "operator/nodes/make_nodes.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/param.h"
@@ -57,57 +57,6 @@ bool Short(const View& v) { return v.inner == 1 && v.n <= kNormShortRow; }
 
 int64_t Grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
-// Rows as a kernel wants them: those in memory, or else a copy of one at a time, gathered from data
-// whose axis is not the last, or of a half type as float.
-template <typename T>
-class Rows {
- public:
-  Rows(const View& v, const TBlob& b) : v_(v), b_(b), copy_(v.inner > 1 || IsHalf(b.dtype) ? v.n : 0) {}
-  const T* Read(int64_t row) {
-    if (copy_.empty()) return Place(row);
-    if (v_.inner == 1)
-      ReadRow(row);
-    else
-      for (int64_t i = 0; i < v_.n; ++i) copy_[i] = Number(i, row);
-    return copy_.data();
-  }
-  /* Where a result goes, for Write. */
-  T* Room(int64_t row) { return copy_.empty() ? Place(row) : copy_.data(); }
-  void Write(int64_t row) {
-    if (copy_.empty()) return;
-    if (v_.inner == 1) return WriteRow(row);
-    for (int64_t i = 0; i < v_.n; ++i) PutNumber(b_, At(i, row), copy_[i]);
-  }
-  static void PutNumber(const TBlob& b, int64_t at, T number) {
-    if (!IsHalf(b.dtype)) {
-      b.data<T>()[at] = number;
-      return;
-    }
-    const float narrow = static_cast<float>(number);
-    WriteFloats(&narrow, b, at, 1);
-  }
-
- private:
-  T* Place(int64_t row) const { return b_.data<T>() + row * v_.n; }
-  int64_t At(int64_t i, int64_t row) const { return (row / v_.inner * v_.n + i) * v_.inner + row % v_.inner; }
-  T Number(int64_t i, int64_t row) const {
-    if (!IsHalf(b_.dtype)) return b_.data<T>()[At(i, row)];
-    float number;
-    ReadFloats(b_, At(i, row), &number, 1);
-    return static_cast<T>(number);
-  }
-  void ReadRow(int64_t row) {
-    if constexpr (sizeof(T) == sizeof(float)) ReadFloats(b_, row * v_.n, copy_.data(), v_.n);
-  }
-  void WriteRow(int64_t row) {
-    if constexpr (sizeof(T) == sizeof(float)) WriteFloats(copy_.data(), b_, row * v_.n, v_.n);
-  }
-
-  View v_;
-  TBlob b_;
-  std::vector<T> copy_;
-};
-
 template <typename T>
 void ForwardOf(KernelArgs& a, const View& v, double eps) {
   constexpr int dtype = DTypeOf<T>::value;
@@ -126,13 +75,13 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
   }
   Ran("norm of rows");
   ParallelFor(v.rows(), Grain(v.n), [&](int64_t b, int64_t e) {
-    Rows<T> in(v, a.in[0]), out(v, a.out[0]);
+    StoredRows<T> in(a.in[0], v.n, v.inner), out(a.out[0], v.n, v.inner);
     for (int64_t r = b; r < e; ++r) {
       const T* row = in.Read(r);
       double mean, inv_std;
       RowMoments(dtype, row, v.n, eps, &mean, &inv_std);
-      if (mean_wanted) Rows<T>::PutNumber(a.out[1], r, static_cast<T>(mean));
-      if (std_wanted) Rows<T>::PutNumber(a.out[2], r, static_cast<T>(1.0 / inv_std));
+      if (mean_wanted) StoredRows<T>::PutNumber(a.out[1], r, static_cast<T>(mean));
+      if (std_wanted) StoredRows<T>::PutNumber(a.out[2], r, static_cast<T>(1.0 / inv_std));
       if (!wanted) continue;
       MXNET_CPU_CALL(NormRow)(dtype, row, out.Room(r), v.n, mean, inv_std, gamma, beta);
       out.Write(r);
@@ -163,7 +112,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {
   const int64_t parts = FixedParts(v.rows() / Grain(v.n));
   std::vector<double> partial(sums ? parts * 2 * v.n : 0, 0.0);
   ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
-    Rows<T> gradients(v, a.in[0]), in(v, a.in[1]), out(v, a.out[0]);
+    StoredRows<T> gradients(a.in[0], v.n, v.inner), in(a.in[1], v.n, v.inner), out(a.out[0], v.n, v.inner);
     for (int64_t part = first; part < last; ++part) {
       const int64_t begin = v.rows() * part / parts, end = v.rows() * (part + 1) / parts;
       double* gamma_sum = sums ? &partial[2 * part * v.n] : nullptr;
@@ -188,7 +137,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {
     for (int64_t i = 0; i < v.n; ++i) {
       double sum = 0;
       for (int64_t part = 0; part < parts; ++part) sum += partial[(2 * part + k - 1) * v.n + i];
-      Rows<T>::PutNumber(a.out[k], i, static_cast<T>(sum));
+      StoredRows<T>::PutNumber(a.out[k], i, static_cast<T>(sum));
     }
   }
 }
