@@ -4,11 +4,14 @@
     worker.py STATE --lines FILE                     the lines of a file
 """
 import argparse
+import ctypes
 import os
 import resource
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+PR_SET_PDEATHSIG = 1   # of <sys/prctl.h>
 ROOM = 2200 << 20   # of address space: 2**31 elements of any dtype are a MemoryError, not minutes of work
 
 
@@ -21,6 +24,8 @@ def main():
     parser.add_argument("--mutations", type=float, default=0.0)
     parser.add_argument("--lines")
     args = parser.parse_args()
+    # A call that hangs must not outlive the test that watches it, however that ends.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # guard_malloc.c has reserved a terabyte, the address sanitizer twenty.
     with open("/proc/self/statm", encoding="ascii") as f:

@@ -66,14 +66,24 @@ class _Completing:
         if part is None:
             return None
         spec = importlib.util.find_spec(name)
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            execute(module)
-            importlib.import_module(part)
-
-        spec.loader.exec_module = exec_module
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _Loader(spec.loader, part)
         return spec
+
+
+class _Loader:
+    """Loads one package as its own loader does, which it has from then on, and then `part`."""
+
+    def __init__(self, own, part):
+        self._own, self._part = own, part
+
+    def create_module(self, spec):
+        return self._own.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._own
+        self._own.exec_module(module)
+        importlib.import_module(self._part)
 
 
 def complete_standard_packages():

@@ -115,6 +115,15 @@ def test_parts_of_standard_packages_that_1x_had_imported(order):
     subprocess.run([sys.executable, '-S', '-c', code], check=True)
 
 
+def test_a_completed_package_keeps_its_loader_and_a_missing_one_is_an_import_error():
+    code = (f'import sys; sys.path[:0] = {sys.path!r}; import mxnet, multiprocessing, inspect; from importlib import machinery; '
+            'assert type(multiprocessing.__loader__) is machinery.SourceFileLoader is type(multiprocessing.__spec__.loader); '
+            'assert "Process" in inspect.getsource(multiprocessing); sys.meta_path[1:] = []\n'
+            'try: import concurrent\nexcept ModuleNotFoundError as error: assert error.name == "concurrent"\n'
+            'else: raise SystemExit("found")')
+    subprocess.run([sys.executable, '-S', '-c', code], check=True)
+
+
 def test_standard_packages_that_nobody_asks_for_are_not_loaded():
     code = 'import sys, mxnet; print("multiprocessing" in sys.modules or "concurrent" in sys.modules)'
     out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout

@@ -3,6 +3,7 @@ calls."""
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -31,6 +32,36 @@ def test_a_crash_a_hang_and_a_wrong_error_are_noticed(tmp_path):
     assert result.returncode == 1 and "5 calls of lines.txt, 3 found" in result.stdout, result.stdout + result.stderr
     for line in lines[1:4]:
         assert line in result.stdout
+
+
+def test_a_worker_ends_with_who_watches_it(tmp_path):
+    """A call that hangs would have a core for itself until the machine is gone."""
+    note = tmp_path / "worker"
+    (tmp_path / "lines.txt").write_text(f"open({str(note)!r}, 'w').write(str(os.getpid())); __import__('time').sleep(600)\n")
+    watcher = subprocess.Popen([sys.executable, os.path.join(FUZZ, "harness.py"), "--replay", str(tmp_path / "lines.txt")],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        assert wait_for(lambda: note.exists() and note.read_text()), "no worker came"
+    finally:
+        watcher.kill()
+        watcher.wait()
+    assert wait_for(lambda: not runs(int(note.read_text()))), "the worker goes on"
+
+
+def runs(process):
+    """Who has ended and was not waited for does not."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(happened, seconds=60):
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.05)
+    return happened()
 
 
 def test_a_machine_that_slept_is_no_hang(tmp_path, monkeypatch):
