@@ -6,12 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "base/cpu_limit.h"
 #include "base/ran.h"
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "operator/nn/common/kept_weights.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/onednn/hooks.h"
+#include "operator/nn/rnn/rnn_bfloat.h"
 #include "operator/nn/rnn/rnn_layers.h"
 #include "operator/nn/rnn/rnn_packed.h"
 #include "operator/nn/rnn/rnn_team.h"
@@ -25,6 +27,8 @@ namespace {
 
 constexpr double kFlopsOfMember = 1e5;  // of a step, for each thread that shares it: some microseconds
 constexpr int64_t kUnits = 2 * kPackColumns;
+constexpr double kHalfSteps = 4;  // times as fast as those of float32
+static_assert(kHalfPanel == kPackColumns, "a block of units is a panel of each gate");
 /*
  * After a team that other programs disturbed, some layers run without teams: one at first, and
  * twice as many each time, for a program that stays costs a team milliseconds, but an interrupt
@@ -50,6 +54,9 @@ struct Walk {
   const T *bias = nullptr, *candidate_bias = nullptr;  // as RnnPacking has them
   const float* packed = nullptr;                       // weights of the state; null: the plain products are used
   const float* packed_input = nullptr;
+  bool half = false;                                                   // these are bfloat16
+  bfloat16 *half_h = nullptr, *half_next = nullptr, *state = nullptr;  // h and next, and what a projection reads, rounded
+  const float* packed_projection = nullptr;
   T *gates = nullptr, *kept_cell = nullptr, *kept_hidden = nullptr, *output = nullptr;
   T *h = nullptr, *next = nullptr, *c = nullptr, *projected = nullptr, *recurrent = nullptr, *unkept = nullptr;
   CellClip clip{};
@@ -72,8 +79,26 @@ struct Walk {
     }
   }
 
-  /* Units [u, u + units) of all sequences, from their products on. */
-  void Cells(int64_t t, const T* from, T* to, int64_t u, int64_t units) const {
+  /* The sums of block b, [sequence][gate][kHalfPanel]. */
+  T* HalfSumsOf(int64_t b) const { return recurrent + b * d.batch * d.gates * kHalfPanel; }
+
+  /* The products of block b of units with the rounded state. */
+  void MultiplyHalf(const bfloat16* from, int64_t b) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      const auto* weights = reinterpret_cast<const bfloat16*>(packed);
+      HalfSums({from, d.out, d.batch, d.out}, d.gates * Blocks() * kHalfPanel, weights, b * d.gates, (b + 1) * d.gates, nullptr,
+               HalfSumsOf(b), d.gates * kHalfPanel);
+    }
+  }
+
+  /* Writes the last state of units of sequence n, rounded. */
+  void Round(const T* row, int64_t n, int64_t u, int64_t units, bfloat16* to) const {
+    if constexpr (sizeof(T) == sizeof(float)) FloatToBfloat(row, to + n * (d.projection ? d.hidden : d.out) + u, units);
+  }
+
+  /* Units [u, u + units) of all sequences, from their products on. half_to: where their states go,
+   * rounded; null: nowhere. */
+  void Cells(int64_t t, const T* from, T* to, int64_t u, int64_t units, bfloat16* half_to) const {
     const int64_t gh = d.gates * d.hidden, bh = d.batch * d.hidden, width = Width();
     T *g = gates + t * d.batch * gh, *ct = kept_cell ? kept_cell + t * bh : nullptr, *ht = d.projection ? kept_hidden + t * bh : unkept;
     for (int64_t n = 0; n < d.batch; ++n) {
@@ -84,42 +109,63 @@ struct Walk {
         if (ct) std::fill_n(ct + at, units, T(0));
         std::fill_n(ht + at, units, T(0));
         if (!d.projection) std::copy_n(from + at, units, to + at), std::fill_n(out, units, T(0));
+        if (half_to) Round(d.projection ? ht + at : to + at, n, u, units, half_to);
         continue;
+      }
+      const int64_t apart = half ? kHalfPanel : d.hidden;  // gates of the sums
+      T* const sums = half ? HalfSumsOf(u / kHalfPanel) + n * d.gates * kHalfPanel : recurrent + n * gh + u;
+      if constexpr (sizeof(T) == sizeof(float)) {
+        if (half && p.mode != kGru) MXNET_CPU_CALL(AddToGates)(units, d.gates, d.hidden, gn, apart, sums);
       }
       if (p.mode == kLstm) {
         MXNET_CPU_CALL(LstmRow)(kDType, units, d.hidden, clip, gn, c + at, ct + at, ht + at);
       } else if (p.mode == kGru) {
-        T* candidate = recurrent + n * gh + 2 * d.hidden + u;
+        T* candidate = sums + 2 * apart;
         for (int64_t j = 0; j < units; ++j) candidate[j] += candidate_bias[u + j];
-        MXNET_CPU_CALL(GruRow)(kDType, units, d.hidden, gn, recurrent + n * gh + u, from + at, ct + at, ht + at);
+        MXNET_CPU_CALL(GruRow)(kDType, units, d.hidden, gn, apart, sums, from + at, ct + at, ht + at);
       } else if (p.mode == kRnnTanh) {
         MXNET_CPU_CALL(TanhRow)(kDType, units, gn, ht + at);
       } else {
         MXNET_CPU_CALL(ReluRow)(kDType, units, gn, ht + at);
       }
       if (!d.projection) std::copy_n(ht + at, units, to + at), std::copy_n(ht + at, units, out);
+      if (half_to) Round(ht + at, n, u, units, half_to);
     }
   }
 
   /* Blocks [b, e) of units. */
   void Units(int64_t t, const T* from, T* to, int64_t b, int64_t e) const {
     const int64_t end = std::min(d.hidden, e * kPackColumns);
+    for (; half && b < e; ++b) {
+      MultiplyHalf(HalfOf(from), b);
+      Cells(t, from, to, b * kHalfPanel, std::min(kHalfPanel, end - b * kHalfPanel), d.projection ? state : HalfOf(to));
+    }
     for (int64_t u = b * kPackColumns; u < end; u += kUnits) {
       const int64_t units = std::min(kUnits, end - u);
       if (packed) Multiply(t, from, u, units);
-      Cells(t, from, to, u, units);
+      Cells(t, from, to, u, units, nullptr);
     }
   }
+
+  bfloat16* HalfOf(const T* state) const { return state == h ? half_h : half_next; }
 
   /* from: the state before time t, which sequences that are over keep. */
   void Project(int64_t t, const T* from, T* to) const {
     const int64_t width = Width();
     T* out = output + t * d.batch * width + dir * d.out;
-    Gemm(false, true, d.batch, d.out, d.hidden, kept_hidden + t * d.batch * d.hidden, w.projection, T(0), projected);
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (half)
+        HalfSums({state, d.hidden, d.batch, d.hidden}, d.out, reinterpret_cast<const bfloat16*>(packed_projection), 0, HalfPanels(d.out),
+                 nullptr, projected, d.out);
+    }
+    if (!half) Gemm(false, true, d.batch, d.out, d.hidden, kept_hidden + t * d.batch * d.hidden, w.projection, T(0), projected);
     for (int64_t n = 0; n < d.batch; ++n) {
       const bool live = t < LengthOf(d, lengths, n);
       const T* row = (live ? projected : from) + n * d.out;
       std::copy_n(row, d.out, to + n * d.out);
+      if constexpr (sizeof(T) == sizeof(float)) {
+        if (half) FloatToBfloat(row, HalfOf(to) + n * d.out, d.out);
+      }
       if (live)
         std::copy_n(row, d.out, out + n * width);
       else
@@ -128,7 +174,8 @@ struct Walk {
   }
 
   double StepFlops() const {
-    return 2.0 * static_cast<double>(d.batch) * static_cast<double>(d.gates * d.hidden) * static_cast<double>(d.out);
+    const double flops = 2.0 * static_cast<double>(d.batch) * static_cast<double>(d.gates * d.hidden) * static_cast<double>(d.out);
+    return half ? flops / kHalfSteps : flops;
   }
 
   /* All steps on one thread, or on threads that are gathered for each large step. */
@@ -192,6 +239,21 @@ void MultiplyInputs(const RnnDims& d, int64_t inputs, const T* input, const std:
   }
 }
 
+/* The same in bfloat16. */
+void MultiplyHalfInputs(const RnnDims& d, const HalfMatrix& input, const std::vector<Walk<float>>& walks) {
+  const int64_t gh = d.gates * d.hidden, panels = HalfPanels(gh), directions = static_cast<int64_t>(walks.size());
+  const double flops = 2.0 * static_cast<double>(input.count) * static_cast<double>(gh) * static_cast<double>(input.depth * directions);
+  ParallelForThreads(OmpThreadsForFlops(flops / kHalfSteps), directions * panels, [&](int64_t b, int64_t e) {
+    while (b < e) {
+      const Walk<float>& walk = walks[static_cast<size_t>(b / panels)];
+      const int64_t first = b % panels, last = std::min(panels, first + e - b);
+      HalfSums(input, gh, reinterpret_cast<const bfloat16*>(walk.packed_input), first, last, walk.bias, walk.gates + first * kHalfPanel,
+               gh);
+      b += last - first;
+    }
+  });
+}
+
 template <typename T>
 void RunSteps(const std::vector<Walk<T>>& walks) {
   const Walk<T>& first = walks[0];
@@ -227,7 +289,8 @@ struct LayerCall {
   const T *state, *cell_state;  // of all layers; the second is null where there is none
   T *state_out, *cell_out;      // null: not wanted
   const int64_t* lengths;
-  T* output = nullptr;  // where the layer's result goes instead of the reserve
+  T* output = nullptr;                  // where the layer's result goes instead of the reserve
+  const bfloat16* half_data = nullptr;  // data, where the products are of bfloat16
 };
 
 template <typename T>
@@ -240,8 +303,8 @@ Walk<T> WalkOf(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packin
   walk.gates = k.gates[dir], walk.kept_cell = k.cell[dir], walk.kept_hidden = k.hidden[dir];
   walk.output = call.output ? call.output : k.output;
   if constexpr (sizeof(T) == sizeof(float)) {
-    if (packing.packed()) walk.packed = packing.Hidden(d, call.layer, dir);
-    if (packing.kept()) {
+    if (packing.packed()) walk.packed = packing.Hidden(d, call.layer, dir), walk.half = packing.half();
+    if (packing.whole()) {
       walk.packed_input = packing.Input(d, call.layer, dir);
       walk.bias = packing.Bias(d, call.layer, dir), walk.candidate_bias = packing.CandidateBias(d, call.layer, dir);
     }
@@ -254,9 +317,18 @@ Walk<T> WalkOf(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packin
   }
   walk.h = Workspace<T>(a, bo), walk.next = Workspace<T>(a, bo), walk.c = Workspace<T>(a, bh);
   if (d.projection) walk.projected = Workspace<T>(a, bo);
-  if (call.p.mode == kGru) walk.recurrent = Workspace<T>(a, d.batch * gh);
+  if (walk.half)
+    walk.recurrent = Workspace<T>(a, d.batch * d.gates * walk.Blocks() * kHalfPanel);
+  else if (call.p.mode == kGru)
+    walk.recurrent = Workspace<T>(a, d.batch * gh);
   if (!d.projection) walk.unkept = Workspace<T>(a, bh);
   std::copy_n(call.state + s * bo, bo, walk.h);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (walk.half) {
+      walk.half_h = Rounded(a, walk.h, bo), walk.half_next = Workspace<bfloat16>(a, bo);
+      if (d.projection) walk.state = Workspace<bfloat16>(a, bh), walk.packed_projection = packing.Projection(d, call.layer, dir);
+    }
+  }
   if (call.cell_state) std::copy_n(call.cell_state + s * bh, bh, walk.c);
   return walk;
 }
@@ -267,7 +339,13 @@ void RunLayer(KernelArgs& a, const LayerCall<T>& call, const RnnPacking& packing
   std::vector<Walk<T>> walks;
   for (int64_t dir = 0; dir < d.directions; ++dir) walks.push_back(WalkOf(a, call, packing, dir));
   const Kept<T> k = KeptOf(d, call.layer, call.reserve);
-  MultiplyInputs(d, d.LayerInput(call.layer), LayerInput(d, call.layer, k, call.data, call.reserve), walks);
+  const int64_t inputs = d.LayerInput(call.layer), cells = d.steps * d.batch;
+  const T* input = LayerInput(d, call.layer, k, call.data, call.reserve);
+  if (!packing.half()) MultiplyInputs(d, inputs, input, walks);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (packing.half())
+      MultiplyHalfInputs(d, call.layer == 0 ? HalfRows(a, call.half_data, cells, inputs) : RoundedRows(a, input, cells, inputs), walks);
+  }
   RunSteps(walks);
   for (int64_t dir = 0; dir < d.directions; ++dir) {
     const Walk<T>& walk = walks[static_cast<size_t>(dir)];
@@ -333,49 +411,59 @@ bool RunByLibrary(KernelArgs& a, const RNNParam& p, const RnnDims& d, float* dat
   return true;
 }
 
-void Forward(KernelArgs& args) {
+/* a: args, of which data and parameters are left out where `half` says that they stay bfloat16. */
+template <typename T>
+void RunLayers(const KernelArgs& args, KernelArgs& a, const int64_t* lengths, bool half) {
   const auto& p = args.param<RNNParam>();
   const bool lstm = p.mode == kLstm;
-  const int64_t* lengths = p.use_sequence_length ? AsInt64(args, args.in[args.in.size() - 1]) : nullptr;
-  RunReal(args, [&](KernelArgs& a, auto tag) {
-    using T = decltype(tag);
-    const RnnDims d = DimsOf(p, a.in[0].shape);
-    const int last = a.out.size() - 1;
-    T* reserve = Wanted(a, last) ? a.out[last].data<T>() : Workspace<T>(a, d.ReserveSize());
-    T* const params = a.in[1].data<T>();
-    RnnPacking packing;
-    if constexpr (sizeof(T) == sizeof(float)) {
-      if (RunByLibrary(a, p, d, a.in[0].data<float>(), reserve)) return;
-      if (!KeepsWeights(a, 1)) a.NeedWeights(params);
-      packing = RnnPacking(a, p, d, args.in[1].dptr, params);
-      if (d.projection) a.NeedWeights(params);
-      Ran(packing.packed() ? "step by step, packed GEMM" : "step by step");
-    } else {
-      Ran("step by step");
-    }
-    LayerCall<T> call{p,
-                      d,
-                      0,
-                      a.in[0].data<T>(),
-                      params,
-                      reserve,
-                      a.in[2].data<T>(),
-                      lstm ? a.in[3].data<T>() : nullptr,
-                      Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
-                      lstm && Wanted(a, 2) ? a.out[2].data<T>() : nullptr,
-                      lengths};
-    for (; call.layer < d.layers; ++call.layer) {
-      const Kept<T> k = KeptOf(d, call.layer, reserve);
-      if (k.dropped)
-        DropOut<T>(a, p, d.steps * d.batch * d.LayerInput(call.layer), KeptOf(d, call.layer - 1, reserve).output, k.mask, k.dropped);
-      if (call.layer + 1 == d.layers && Wanted(a, 0) && !Wanted(a, last)) call.output = a.out[0].data<T>();
-      RunLayer(a, call, packing);
-    }
-    if (Wanted(a, 0) && !call.output) {
-      const T* y = KeptOf(d, d.layers - 1, reserve).output;
-      std::copy(y, y + d.steps * d.batch * d.directions * d.out, a.out[0].data<T>());
-    }
-  });
+  const RnnDims d = DimsOf(p, args.in[0].shape);
+  const int last = a.out.size() - 1;
+  T* reserve = Wanted(a, last) ? a.out[last].data<T>() : Workspace<T>(a, d.ReserveSize());
+  T *const data = half ? nullptr : a.in[0].data<T>(), *const params = half ? nullptr : a.in[1].data<T>();
+  RnnPacking packing;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (!half && RunByLibrary(a, p, d, data, reserve)) return;
+    if (!KeepsWeights(a, 1)) a.NeedWeights(half ? args.in[1].dptr : params);
+    packing = RnnPacking(a, p, d, args.in[1].dptr, params);
+    if (d.projection && !half) a.NeedWeights(params);
+  }
+  if (half)
+    Ran("step by step, packed GEMM", HasAmx() ? RanAt::kAmx : RanAt::kAvx512Bf16);
+  else
+    Ran(packing.packed() ? "step by step, packed GEMM" : "step by step");
+  LayerCall<T> call{p,
+                    d,
+                    0,
+                    data,
+                    params,
+                    reserve,
+                    a.in[2].data<T>(),
+                    lstm ? a.in[3].data<T>() : nullptr,
+                    Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
+                    lstm && Wanted(a, 2) ? a.out[2].data<T>() : nullptr,
+                    lengths};
+  if (half) call.half_data = args.in[0].data<bfloat16>();
+  for (; call.layer < d.layers; ++call.layer) {
+    const Kept<T> k = KeptOf(d, call.layer, reserve);
+    if (k.dropped)
+      DropOut<T>(a, p, d.steps * d.batch * d.LayerInput(call.layer), KeptOf(d, call.layer - 1, reserve).output, k.mask, k.dropped);
+    if (call.layer + 1 == d.layers && Wanted(a, 0) && !Wanted(a, last)) call.output = a.out[0].data<T>();
+    RunLayer(a, call, packing);
+  }
+  if (Wanted(a, 0) && !call.output) {
+    const T* y = KeptOf(d, d.layers - 1, reserve).output;
+    std::copy(y, y + d.steps * d.batch * d.directions * d.out, a.out[0].data<T>());
+  }
+}
+
+void Forward(KernelArgs& args) {
+  const int64_t* lengths = args.param<RNNParam>().use_sequence_length ? AsInt64(args, args.in[args.in.size() - 1]) : nullptr;
+  const bool half = RnnInBfloat(args, 0);
+  std::vector<TBlob> in(args.in.begin(), args.in.end());
+  if (half) in[0].dptr = in[1].dptr = nullptr;  // are not widened
+  KernelArgs call = args;
+  call.in = Span<const TBlob>(in.data(), static_cast<int>(in.size()));
+  RunReal(call, [&](KernelArgs& a, auto tag) { RunLayers<decltype(tag)>(args, a, lengths, half); });
 }
 
 MXNET_REGISTER_OP_KERNEL(RNN, kCPU, Forward);

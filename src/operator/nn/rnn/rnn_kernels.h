@@ -25,8 +25,12 @@ MXNET_CPU_DECLARE(
    * before: cell states after and before. */
     void LstmRowGradient(int dtype, int64_t n, const nn::CellClip& clip, const void* gates, const void* kept, const void* before,
                          const void* up, void* dcell, void* dgates);
-    /* gates: r z n, input part (in), results (out); recurrent: hidden part; kept: its candidate. */
-    void GruRow(int dtype, int64_t n, int64_t stride, void* gates, const void* recurrent, const void* before, void* kept, void* hidden);
+    /* gates: r z n, input part (in), results (out); recurrent: hidden part, whose gates are
+     * recurrent_stride apart; kept: its candidate. */
+    void GruRow(int dtype, int64_t n, int64_t stride, void* gates, int64_t recurrent_stride, const void* recurrent, const void* before,
+                void* kept, void* hidden);
+    /* Adds the sums of all gates of n units, in float32, which are sums_stride apart. */
+    void AddToGates(int64_t n, int64_t gates, int64_t stride, float* to, int64_t sums_stride, const float* sums);
     /* up: gradient of hidden; before: state before; dgates, drecurrent: gradients of input and
      * hidden
    * parts; keep: what goes on to the state before. */

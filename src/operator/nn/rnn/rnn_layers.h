@@ -29,8 +29,10 @@ Kept<T> KeptOf(const RnnDims& d, int64_t layer, T* reserve) {
 /* Weights of one layer and direction. */
 template <typename T>
 struct Weights {
-  T *input, *hidden, *projection, *input_bias, *hidden_bias;
+  T *input = nullptr, *hidden = nullptr, *projection = nullptr, *input_bias = nullptr, *hidden_bias = nullptr;
+  /* `params` null: all of them are. */
   Weights(const RnnDims& d, int64_t layer, int64_t dir, T* params) {
+    if (!params) return;
     const RnnWeightsAt at(d, layer, dir);
     input = params + at.input, hidden = params + at.hidden, projection = d.projection ? params + at.projection : nullptr;
     input_bias = params + at.input_bias, hidden_bias = params + at.hidden_bias;

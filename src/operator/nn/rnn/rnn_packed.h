@@ -1,7 +1,10 @@
-/* Weights of RNN in float32 as the products of the forward pass read them. */
+/* Weights of RNN as the products of the forward pass read them: in float32, or in bfloat16 as
+ * rnn_bfloat.h multiplies them. */
 #ifndef MXNET_OPERATOR_NN_RNN_RNN_PACKED_H_
 #define MXNET_OPERATOR_NN_RNN_RNN_PACKED_H_
 
+#include "base/half.h"
+#include "base/round_up.h"
 #include "mxnet/kernel_args.h"
 #include "operator/nn/rnn/rnn.h"
 #include "operator/shared/panel_gemm.h"
@@ -10,34 +13,40 @@ namespace mxnet {
 namespace nn {
 
 /* By layer and direction. Those that a plan keeps hold all that the forward pass reads of the
- * parameters, except for projections. */
+ * parameters, except for projections; those in bfloat16 hold all. */
 class RnnPacking {
  public:
   RnnPacking() = default;
   /*
    * Packs what pays for this call. In inference plans it is kept while the parameters stay; with
    * MXNET_RNN_USE_WEIGHT_CACHE for ever. `source`: the parameters as the plan knows them;
-   * `params`: in float32.
+   * `params`: in float32; null: the source is bfloat16 and stays so.
    */
   RnnPacking(KernelArgs& args, const RNNParam& p, const RnnDims& d, const void* source, float* params);
   bool packed() const { return base_ != nullptr; }
-  bool kept() const { return kept_; }
-  /* Gate behind gate. */
+  bool whole() const { return whole_; }
+  bool half() const { return half_; }
+  /* Gate behind gate; as HalfPackGates does in bfloat16. */
   const float* Hidden(const RnnDims& d, int64_t layer, int64_t dir) const;
-  // Of those that are kept.
+  // Of those that hold all.
   const float* Input(const RnnDims& d, int64_t layer, int64_t dir) const { return Hidden(d, layer, dir) + HiddenSize(d); }
   const float* Bias(const RnnDims& d, int64_t layer, int64_t dir) const { return Input(d, layer, dir) + InputSize(d, layer); }
   const float* CandidateBias(const RnnDims& d, int64_t layer, int64_t dir) const { return Bias(d, layer, dir) + d.gates * d.hidden; }
+  // In bfloat16.
+  const float* Projection(const RnnDims& d, int64_t layer, int64_t dir) const { return Bias(d, layer, dir) + BiasSize(d); }
 
  private:
-  static int64_t HiddenSize(const RnnDims& d) { return d.gates * PackedSize(d.hidden, d.out); }
-  static int64_t InputSize(const RnnDims& d, int64_t layer) { return PackedSize(d.gates * d.hidden, d.LayerInput(layer)); }
+  int64_t HiddenSize(const RnnDims& d) const;
+  int64_t InputSize(const RnnDims& d, int64_t layer) const;
+  /* Vectors of 16 are read behind the last of both biases. */
+  static int64_t BiasSize(const RnnDims& d) { return RoundUp(d.gates * d.hidden, int64_t{16}) + RoundUp(d.hidden, int64_t{16}); }
   int64_t Size(const RnnDims& d, int64_t layer) const;
   int64_t WholeSize(const RnnDims& d) const;
   void Fill(const RNNParam& p, const RnnDims& d, float* params, float* to) const;
+  void FillHalf(const RNNParam& p, const RnnDims& d, const bfloat16* params, float* to) const;
 
   const float* base_ = nullptr;
-  bool kept_ = false;
+  bool whole_ = false, half_ = false;
 };
 
 /* What is added to the products with the input (gates * hidden): both biases, but for the hidden

@@ -59,13 +59,13 @@ void LstmGradient(int64_t n, const CellClip& clip, const T* gates, const T* kept
 }
 
 template <typename T>
-void Gru(int64_t n, int64_t stride, T* gates, const T* r, const T* before, T* kept, T* hidden) {
+void Gru(int64_t n, int64_t stride, T* gates, int64_t apart, const T* r, const T* before, T* kept, T* hidden) {
   T *gr = gates, *gz = gates + stride, *gn = gates + 2 * stride;
 #pragma omp simd
   for (int64_t j = 0; j < n; ++j) {
     gr[j] = sigmoid(gr[j] + r[j]);
-    gz[j] = sigmoid(gz[j] + r[stride + j]);
-    kept[j] = r[2 * stride + j];
+    gz[j] = sigmoid(gz[j] + r[apart + j]);
+    kept[j] = r[2 * apart + j];
     gn[j] = tanh(gn[j] + gr[j] * kept[j]);
     hidden[j] = (T(1) - gz[j]) * gn[j] + gz[j] * before[j];
   }
@@ -133,8 +133,14 @@ void LstmRowGradient(int dtype, int64_t n, const nn::CellClip& clip, const void*
                      const void* up, void* dcell, void* dgates) {
   OfType(dtype, [&](auto t) { LstmGradient(n, clip, In(gates, t), In(kept, t), In(before, t), In(up, t), Out(dcell, t), Out(dgates, t)); });
 }
-void GruRow(int dtype, int64_t n, int64_t stride, void* gates, const void* recurrent, const void* before, void* kept, void* hidden) {
-  OfType(dtype, [&](auto t) { Gru(n, stride, Out(gates, t), In(recurrent, t), In(before, t), Out(kept, t), Out(hidden, t)); });
+void GruRow(int dtype, int64_t n, int64_t stride, void* gates, int64_t recurrent_stride, const void* recurrent, const void* before,
+            void* kept, void* hidden) {
+  OfType(dtype,
+         [&](auto t) { Gru(n, stride, Out(gates, t), recurrent_stride, In(recurrent, t), In(before, t), Out(kept, t), Out(hidden, t)); });
+}
+void AddToGates(int64_t n, int64_t gates, int64_t stride, float* to, int64_t sums_stride, const float* sums) {
+  for (int64_t g = 0; g < gates; ++g, to += stride, sums += sums_stride)
+    for (int64_t j = 0; j < n; ++j) to[j] += sums[j];
 }
 void GruRowGradient(int dtype, int64_t n, const void* gates, const void* kept, const void* before, const void* up, void* dgates,
                     void* drecurrent, void* keep) {
