@@ -1,6 +1,6 @@
 """Learning rates as a function of the number of weight updates."""
 import logging
-import math
+from math import cos, pi
 
 from ._display.repr import from_arguments
 from .base import CheckedValueError
@@ -197,10 +197,12 @@ class _DecayScheduler(LRScheduler):
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        if num_update <= self.max_update:
-            done, total = (num_update - self.warmup_steps, self.max_steps) if self.max_steps else (1, 1)
-            self.base_lr = self.final_lr + (self.base_lr_orig - self.final_lr) * self._remaining(done, total)
-        return self.base_lr
+        if num_update > self.max_update:
+            return self.base_lr
+        total = self.max_steps
+        remaining = self._remaining(num_update - self.warmup_steps, total) if total else self._remaining(1, 1)
+        self.base_lr = rate = self.final_lr + (self.base_lr_orig - self.final_lr) * remaining
+        return rate
 
 
 class PolyScheduler(_DecayScheduler):
@@ -258,4 +260,4 @@ class CosineScheduler(_DecayScheduler):
         super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def _remaining(self, done, total):
-        return (1 + math.cos(math.pi * done / total)) / 2
+        return (1 + cos(pi * done / total)) / 2

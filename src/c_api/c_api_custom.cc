@@ -78,7 +78,7 @@ class Callbacks {
     if (!Has(kDelete)) return;
     const auto callback = As<CustomOpDelFunc>(callbacks_[kDelete]);
     try {
-      custom::Submit([callback, context = contexts_[kDelete]] { callback(context); });
+      custom::SubmitLater([callback, context = contexts_[kDelete]] { callback(context); });
     } catch (const std::exception&) {  // not given back
     }
   }

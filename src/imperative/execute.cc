@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/threads/borrowed_team.h"
+#include "engine/waiting_work.h"
 #include "imperative/execute_sparse.h"
 #include "imperative/kernel_call.h"
 #include "imperative/own_thread.h"
@@ -403,7 +404,9 @@ class Execution {
       args.is_train = call->is_train;
       start(args, state, done);
     };
-    engine->PushAsync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kAsync, 0, op_->name.c_str());
+    const Context ctx = ctx_.execution();
+    if (!ctx.is_gpu()) return engine::PushStarting(engine, std::move(fn), s_->reads, s_->writes, 0, op_->name.c_str());
+    engine->PushAsync(std::move(fn), ctx, s_->reads, s_->writes, FnProperty::kAsync, 0, op_->name.c_str());
   }
 
   /* Of an operator that others end: one for this call, or the one that the operator made whose

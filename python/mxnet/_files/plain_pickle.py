@@ -76,9 +76,11 @@ class PickleReader:
     def read(self):
         """The value. Refused for all that is wrong, also of what the table's functions raise."""
         actions = _ACTIONS
+        data = self.data
         while True:
-            self._begin = self.at
-            code = self._take(1)[0]
+            self._begin = at = self.at
+            code = data[at] if at < self.end else self._take(1)[0]
+            self.at = at + 1
             if code == 0x2e:    # STOP
                 if self._frames or len(self._stack) != 1:
                     raise self._bad(f"it ends with {len(self._stack)} values and {len(self._frames)} open lists; accepted: one value")

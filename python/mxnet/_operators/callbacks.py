@@ -5,6 +5,7 @@ CustomOp) that it has asked for and not given back.
 """
 import contextlib
 import ctypes
+import functools
 import itertools
 import threading
 from ctypes import CFUNCTYPE, POINTER
@@ -21,6 +22,14 @@ from ..util import is_np_array, is_np_shape, np_array, np_shape
 
 _REQS = ("null", "write", "inplace", "add")
 _IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
+
+
+@functools.lru_cache(maxsize=1024)
+def _c_names(names):
+    """A C array of texts that ends with null, and where it is."""
+    array = (ctypes.c_char_p * (len(names) + 1))(*[n.encode() for n in names], None)
+    return array, ctypes.addressof(array)
+
 
 _live = {}                   # number -> _Described or _Created, while the library may call back
 _numbers = itertools.count(1)
@@ -45,7 +54,7 @@ class _Described:
         names = list(getattr(self.prop, function)() or ())
         if not all(isinstance(n, str) for n in names):
             raise TypeError(f"{function} returned {names!r}; accepted: a list of str")
-        self.lists[function] = (ctypes.c_char_p * (len(names) + 1))(*[n.encode() for n in names], None)
+        self.lists[function] = _c_names(tuple(names))
         return names
 
     def keep(self, function, answer):
@@ -105,7 +114,7 @@ def _hand_over(result, value, table):
     """Fills in the callbacks of `value`."""
     number = next(_numbers)
     contexts = value.contexts = (_void * len(table))(*[number] * len(table))   # read when the callback has returned
-    result[0] = MXCallbackList(len(table), ctypes.cast(table, POINTER(_PLAIN)), ctypes.cast(contexts, POINTER(_void)))
+    result[0] = MXCallbackList(len(table), table, contexts)
     _live[number] = value
 
 
@@ -117,18 +126,18 @@ def _delete(number, live=_live):   # a default outlives the module's names when 
 def _lists(function):
     @_callback(_LIST)
     def entry(result, number):
-        result[0] = ctypes.cast(_live[number].lists[function], _void).value
+        result[0] = _live[number].lists[function][1]
     return entry
 
 
 @_callback(_SHAPE)
 def _infer_shape(count, ndims, shapes, number):
     described = _live[number]
-    given = [[shapes[i][d] for d in range(ndims[i])] for i in range(described.counts[0])]
+    given = [shapes[i][:ndims[i]] for i in range(described.counts[0])]
     result = described.complete("infer_shape", described.prop.infer_shape(given))
-    sizes = described.keep("infer_shape", [(_int * len(s))(*[int(d) for d in s]) for s in result])
+    sizes = described.keep("infer_shape", [(_int * len(s))(*map(int, s)) for s in result])
     for i, s in enumerate(sizes):
-        shapes[i], ndims[i] = ctypes.cast(s, _int_p), len(s)
+        shapes[i], ndims[i] = s, len(s)
 
 
 @_callback(_TYPE)
@@ -145,16 +154,16 @@ def _depend(out_grad, in_data, out_data, num_deps, deps, number):
     described = _live[number]
     arguments, outputs, _ = described.counts
     wanted = [int(d) for d in described.prop.declare_backward_dependency(
-        [out_grad[i] for i in range(outputs)], [in_data[i] for i in range(arguments)], [out_data[i] for i in range(outputs)])]
+        out_grad[:outputs], in_data[:arguments], out_data[:outputs])]
     kept = described.keep("declare_backward_dependency", (_int * len(wanted))(*wanted))
-    num_deps[0], deps[0] = len(wanted), ctypes.cast(kept, _int_p)
+    num_deps[0], deps[0] = len(wanted), kept
 
 
 @_callback(_CREATE)
 def _create(ctx, count, shapes, ndims, dtypes, result, number):
     described = _live[number]
-    op = described.prop.create_operator(context.context_of(py_str(ctx)), [[shapes[i][d] for d in range(ndims[i])] for i in range(count)],
-                                        [dtypes[i] for i in range(count)])
+    op = described.prop.create_operator(context.context_of(py_str(ctx)), [shapes[i][:ndims[i]] for i in range(count)],
+                                        dtypes[:count])
     if not isinstance(op, described.operator_class):
         raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
     _hand_over(result, _Created(described.name, op), _OP_TABLE)
@@ -193,8 +202,22 @@ def _infer_backward_storage(count, stypes, tags, number):
             stypes[i] = stype
 
 
+_MOST_KEPT = 64
+_kept_threads = itertools.count(1)
+_of_thread = threading.local()
+
+
+def _keep_thread():
+    """Has the interpreter remember this thread of the library, which it otherwise does not from one
+    callback to the next: making its state anew takes as long as a small operator. Not of every
+    thread, for those that the library ends would be remembered for ever."""
+    if not hasattr(_of_thread, "kept"):
+        _of_thread.kept = next(_kept_threads) <= _MOST_KEPT and ctypes.pythonapi.PyGILState_Ensure()
+
+
 def _run(count, pointers, tags, is_train, number, writable):
     """The operator and its arrays by tag; what follows runs with its modes."""
+    _keep_thread()
     created, arrays = _live[number], [[] for _ in range(5)]
     for i in range(count):
         array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)

@@ -33,7 +33,7 @@ class _Exchange:
             note(VALUE, self)
         if self.ndim < 0:
             return {"handle": None}
-        state = {"handle": bytearray(_raw_bytes(self))}
+        state = {"handle": _raw_bytes(self)}
         if self._ctx_ids[0] == 2:
             state["context"] = self.context   # 1.x does not look at it
         return state
@@ -43,8 +43,9 @@ class _Exchange:
         if data is None:
             NDArrayBase.__init__(self, None)
             return
-        data, handle = bytes(data), NDArrayHandle()
-        check_call(_LIB.MXNDArrayLoadFromRawBytes(data, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
+        handle = NDArrayHandle()
+        raw = (ctypes.c_char * len(data)).from_buffer(data) if isinstance(data, bytearray) and data else bytes(data)    # not copied
+        check_call(_LIB.MXNDArrayLoadFromRawBytes(raw, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
         NDArrayBase.__init__(self, handle)
         if "context" in state:
             moved = self.copyto(state["context"])
@@ -159,9 +160,9 @@ class _Exchange:
 
 
 def _raw_bytes(a):
-    size, data = ctypes.c_size_t(), ctypes.POINTER(ctypes.c_char)()
+    size, data = ctypes.c_size_t(), ctypes.c_void_p()
     check_call(_LIB.MXNDArraySaveRawBytes(a.handle, ctypes.byref(size), ctypes.byref(data)))
-    return ctypes.string_at(data, size.value)
+    return bytearray((ctypes.c_char * size.value).from_address(data.value))     # one copy
 
 
 def _shared_handle(a):

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -34,10 +35,22 @@ class Threads final : private ForkGuarded {
     return true;
   }
 
+  bool SubmitLater(Job job) {
+    {
+      std::lock_guard<std::mutex> hold(mutex_);
+      if (closed_) return false;
+      if (lingering_) {
+        later_->push_back(std::move(job));
+        return true;
+      }
+    }
+    return Submit(std::move(job));
+  }
+
   void Close() {
     std::unique_lock<std::mutex> hold(mutex_);
     closed_ = true;
-    idle_->wait(hold, [this] { return jobs_->empty() && busy_ == 0; });
+    idle_->wait(hold, [this] { return jobs_->empty() && later_->empty() && busy_ == 0; });
   }
 
  private:
@@ -88,27 +101,48 @@ class Threads final : private ForkGuarded {
     engine::tls_blocking_observer = &waiting;
     std::unique_lock<std::mutex> hold(mutex_);
     --running_;
-    for (;;) {
+    for (bool rested = true;; rested = false) {
       while (jobs_->empty() || running_ >= Limit()) {
         if (sleeping_ >= Limit()) return;  // more than are ever needed at once: some waited for others
-        ++sleeping_;
-        wake_->wait(hold);
-        --sleeping_;
+        const bool lingers = !rested && !lingering_;
+        Sleep(&hold, lingers);
+        rested = true;
+        if (lingers && !later_->empty()) break;
       }
-      Job job = std::move(jobs_->front());
-      jobs_->pop_front();
+      std::deque<Job> now;
+      now.swap(*later_);
+      if (!jobs_->empty() && running_ < Limit()) {
+        now.push_back(std::move(jobs_->front()));
+        jobs_->pop_front();
+      }
       ++running_;
       ++busy_;
       Wake(&hold);  // the next one may run as well
       if (hold.owns_lock()) hold.unlock();
-      job();
-      job = nullptr;
+      for (Job& job : now) {
+        job();
+        job = nullptr;
+      }
       hold.lock();
       if (generation != generation_) return;  // the process was forked from this thread
       --running_;
       --busy_;
-      if (busy_ == 0 && jobs_->empty()) idle_->notify_all();
+      if (busy_ == 0 && jobs_->empty() && later_->empty()) idle_->notify_all();
     }
+  }
+
+  // One of the threads without a job looks again after a moment (`lingers`): what comes for later
+  // until then need not wake it.
+  void Sleep(std::unique_lock<std::mutex>* hold, bool lingers) {
+    ++sleeping_;
+    if (lingers) {
+      lingering_ = true;
+      wake_->wait_for(*hold, std::chrono::milliseconds(1));
+      lingering_ = false;
+    } else {
+      wake_->wait(*hold);
+    }
+    --sleeping_;
   }
 
   void ForkLock() override { mutex_.lock(); }
@@ -116,8 +150,10 @@ class Threads final : private ForkGuarded {
     if (child) {  // the threads and what waits for them are not here; the jobs' results are lost, as the engine says
       wake_ = new std::condition_variable;
       idle_ = new std::condition_variable;
+      later_ = new std::deque<Job>;
       jobs_ = new std::deque<Job>;  // the old ones are left alone: what they hold belongs to the parent
       running_ = busy_ = sleeping_ = 0;
+      lingering_ = false;
       ++generation_;
     }
     mutex_.unlock();
@@ -127,9 +163,11 @@ class Threads final : private ForkGuarded {
   std::condition_variable* wake_ = new std::condition_variable;
   std::condition_variable* idle_ = new std::condition_variable;
   std::deque<Job>* jobs_ = new std::deque<Job>;
-  int running_ = 0;   // jobs that do not wait for the engine
-  int busy_ = 0;      // jobs
-  int sleeping_ = 0;  // threads without a job
+  std::deque<Job>* later_ = new std::deque<Job>;  // empty unless a thread lingers
+  int running_ = 0;                               // jobs that do not wait for the engine
+  int busy_ = 0;                                  // jobs
+  int sleeping_ = 0;                              // threads without a job
+  bool lingering_ = false;
   int generation_ = 0;
   bool closed_ = false;
 };
@@ -142,6 +180,7 @@ Threads* Get() {
 }  // namespace
 
 bool Submit(Job job) { return Get()->Submit(std::move(job)); }
+bool SubmitLater(Job job) { return Get()->SubmitLater(std::move(job)); }
 void Close() { Get()->Close(); }
 
 }  // namespace custom

@@ -17,6 +17,9 @@ namespace custom {
  * runs any more. Threads are made as they are needed.
  */
 bool Submit(std::function<void()> job);
+/* The same for what nobody waits for: with the next job, or after a moment. It wakes no thread that
+ * has just been busy, which would take an interpreter's lock from whoever uses it. */
+bool SubmitLater(std::function<void()> job);
 /* Waits for what runs and refuses what comes later: the program's end, after which callbacks may be
  * gone. */
 void Close();
