@@ -8,6 +8,7 @@
 #include "mxnet/env.h"
 #include "mxnet/op.h"
 #include "onnx/stage.h"
+#include "operator/record/draws_in_training.h"
 #include "storage/purge_thread.h"
 
 namespace mxnet {
@@ -34,6 +35,7 @@ constexpr size_t kPartGivenBack = 16;       // or this part of all
 constexpr double kUnplanned = 0.3;          // how much longer nodes one by one run than a plan, by itself, until they have told,
 constexpr double kUnprepared = 1;           // and where kernels prepare for each shape
 constexpr int kTellAgain = 8;               // calls
+constexpr int kMostOnce = 16;               // calls with the same shapes that run node by node, whatever they lose
 
 /* A thread of the engine that ran something once has a team of threads from then on, and threads of
  * two teams sleep between loops (borrowed_team.h). Where one call after another runs on its caller,
@@ -103,10 +105,10 @@ double Runner::LostOnce(const Planned& planned, double elements) const {
   return planned.ns / planned.elements * elements * (planned.prepares || !grows_ ? kUnprepared : kUnplanned);
 }
 
-/* Does running node by node lose less time for inputs of so many elements than making a plan takes?
- * It rounds otherwise than a plan, so that the calls before would show in the bits of a result.
- * REQUIRES: a plan. */
-bool Runner::IsQuick(double elements) const {
+/* Do so many calls node by node lose less time for inputs of so many elements than making a plan
+ * takes? They round otherwise than a plan, so that the calls before would show in the bits of a
+ * result. REQUIRES: a plan. */
+bool Runner::IsQuick(double elements, int calls) const {
   if (mxnet::Env::Get().enforce_determinism) return false;
   const Stage& made = *root_.stages.front();
   if (session_->options().ctx.is_gpu() || session_->precision() != kFloat32) return false;
@@ -119,29 +121,42 @@ bool Runner::IsQuick(double elements) const {
   const double nodes = static_cast<double>(root_.nodes.size());
   double making = (grows_ ? kNsOfPlan : 0) + (grows_ && !planned.prepares ? kNsOfPlanNode : kNsOfRoundNode) * nodes;
   if (times_.Made() < CallTimes::kUnknown) making = times_.Made();
-  return LostOnce(planned, elements) <= making;
+  return calls * LostOnce(planned, elements) <= making;
 }
 
 /* How this call is to be run. Nodes one by one take what the file has for weights. */
 Runner::Way Runner::WayFor(const std::string& types, const Env& env) {
   if (session_->options().learns || session_->Replaces(env)) return {};
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!recent_.empty() && recent_.front() == types) return {nullptr, ToRehearse(env)};
-  const bool again = std::find(recent_.begin(), recent_.end(), types) != recent_.end();
-  recent_.push_front(types);
-  if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
-  if (again || !grows_ || root_.stages.empty()) return {};
-  for (const auto& stage : root_.stages)
-    if (stage->types == types) return {};
-  return {OnceFor(env), nullptr};
+  if (recent_.empty() || recent_.front().types != types) {
+    const auto found = std::find_if(recent_.begin(), recent_.end(), [&](const Recent& r) { return r.types == types; });
+    const Recent recent = found == recent_.end() ? Recent{types} : *found;
+    if (found != recent_.end()) recent_.erase(found);
+    recent_.push_front(recent);
+    if (recent_.size() > std::max(kRecentCalls, KeptPlans(root_) / 4)) recent_.pop_back();
+  } else if (recent_.front().planned) {
+    return {nullptr, ToRehearse(env)};
+  }
+  Recent& recent = recent_.front();
+  const auto has_plan = [&] {
+    return std::any_of(root_.stages.begin(), root_.stages.end(), [&](const auto& stage) { return stage->types == types; });
+  };
+  recent.planned = recent.planned || !grows_ || root_.stages.empty() || has_plan();
+  if (recent.planned) return {};
+  const std::shared_ptr<const NodeByNode> once = OnceFor(env, recent.once);
+  recent.planned = !once;
+  ++recent.once;
+  return {once, nullptr};
 }
 
-/* Null: a plan is to be made. Times say so where others computed on these cores, too, while calls
- * ran node by node; so one in some calls tells again. */
-std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env) {
+/* Null: a plan is to be made, since `before` calls node by node and this one lose more than that
+ * takes: nobody knows how often the shape will come again, so no more than twice the least is spent
+ * on it. Times say so where others computed on these cores, too, while calls ran node by node; so
+ * one in some calls tells again. */
+std::shared_ptr<const NodeByNode> Runner::OnceFor(const Env& env, int before) {
   const double elements = ElementsOf(env);
-  const bool tells_again = once_ && times_.Once(elements) < CallTimes::kUnknown && ++known_once_ % kTellAgain == 0;
-  if (!IsQuick(elements) && !tells_again) return nullptr;
+  const bool tells_again = before == 0 && once_ && times_.Once(elements) < CallTimes::kUnknown && ++known_once_ % kTellAgain == 0;
+  if (before >= kMostOnce || (!IsQuick(elements, before + 1) && !tells_again)) return nullptr;
   const std::shared_ptr<const NodeByNode> once = Once(met_once_);
   met_once_ = true;
   return once;
@@ -172,7 +187,8 @@ std::shared_ptr<const NodeByNode> Runner::ToRehearse(const Env& env) {
   if (!session_->options().ctx.is_gpu()) storage::PurgeThread::Wake();  // memory of this shape is the first that it looks after
   if (!IsQuick(ElementsOf(env) / kSmaller)) return nullptr;
   bool draws = false;  // random numbers, which are the caller's
-  DFSVisit(root_.stages.front()->symbol.outputs, [&](const NodePtr& n) { draws = draws || (!n->is_variable() && n->op()->uses_random); });
+  DFSVisit(root_.stages.front()->symbol.outputs,
+           [&](const NodePtr& n) { draws = draws || (!n->is_variable() && DrawsInInference(*n->op())); });
   if (draws) return nullptr;
   const std::shared_ptr<const NodeByNode> once = Once(true);
   return root_.stages.front()->fastest_ns.load(std::memory_order_relaxed) > kNsOfRehearsed ? nullptr : once;

@@ -18,6 +18,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/record/call_cost.h"
 #include "operator/record/check.h"
+#include "operator/record/draws_in_training.h"
 #include "operator/record/swapped_form.h"
 #include "operator/record/traits.h"
 #include "operator/record/writes_in_training.h"
@@ -63,7 +64,8 @@ NDArray NewResult(const Shape& shape, int dtype) {
 bool IsPlainCall(const Attrs& attrs) {
   const Op& op = *attrs.op;
   const bool writes = op.mutate_inputs && !op.trait<WritesInTraining>();  // such calls do not train
-  return attrs.subgraphs.empty() && op.RunsBy(attrs) == RunBy::kKernel && !op.uses_random && !writes && op.KernelFor(DeviceType::kCPU);
+  return attrs.subgraphs.empty() && op.RunsBy(attrs) == RunBy::kKernel && !DrawsInInference(op) && !writes &&
+         op.KernelFor(DeviceType::kCPU);
 }
 
 }  // namespace

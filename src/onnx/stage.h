@@ -120,13 +120,13 @@ class Runner {
   Planned OfPlans() const;
   static Planned OfPlan(const Stage& first);
   double LostOnce(const Planned& planned, double elements) const;
-  bool IsQuick(double elements) const;
+  bool IsQuick(double elements, int calls = 1) const;
   std::shared_ptr<const NodeByNode> ToRehearse(const Env& env);
   void Rehearse(const NodeByNode& once, Env env);
   void RunPlanned(const std::string& types, const std::map<std::string, NDArray>& into, Env* env, Stages* stages);
   double RunOnce(const NodeByNode& once, Env* env);
   void LeaveOnce();
-  std::shared_ptr<const NodeByNode> OnceFor(const Env& env);
+  std::shared_ptr<const NodeByNode> OnceFor(const Env& env, int before);
   std::shared_ptr<const NodeByNode> Once(bool recipes);
   /* For a round of a body; null when a plan serves it. */
   std::shared_ptr<const NodeByNode> OnceForRound(const std::string& types, const Env& env);
@@ -162,7 +162,12 @@ class Runner {
   int since_rehearsal_ = 0;          // such calls
   double rehearsal_ns_ = kNotTimed;  // what the fastest one took, but for the first
   bool never_once_ = false;          // it failed, or read too many weights
-  std::deque<std::string> recent_;   // types of the last calls, the last one first
+  struct Recent {
+    std::string types;
+    int once = 0;          // calls that ran node by node
+    bool planned = false;  // from now on it is a plan
+  };
+  std::deque<Recent> recent_;  // of the last calls, the last one first
 };
 
 /* Makes one stage. */

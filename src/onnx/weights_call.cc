@@ -5,6 +5,7 @@
 #include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
+#include "operator/record/draws_in_training.h"
 
 namespace mxnet {
 namespace onnx {
@@ -63,7 +64,7 @@ AskedWeights::Weight* AskedWeights::Find(const void* at) {
 
 bool CallWithWeights(const AttrsPtr& attrs, const std::vector<NDArray>& operands, std::vector<NDArray>* results, CallStates* states) {
   const Op& op = *attrs->op;
-  if (op.RunsBy(*attrs) != RunBy::kKernel || op.uses_random || !op.trait<AsksForWeights>()) return false;
+  if (op.RunsBy(*attrs) != RunBy::kKernel || DrawsInInference(op) || !op.trait<AsksForWeights>()) return false;
   AskedWeights weights(states);
   TensorTypes in, out(results->size());
   std::vector<TBlob> from, to;

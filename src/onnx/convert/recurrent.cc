@@ -67,7 +67,15 @@ std::vector<std::string> DefaultActivations(Recurrent::Cell cell) {
   return {"tanh"};
 }
 
+/* For each sequence of the data, however many there are: the operator says what does not fit. */
+Value StateForAny(const Call& c, const Recurrent& layer, int input) {
+  if (c.has(input)) return layer.batch_first ? c.Transpose(c.in(input), {1, 0, 2}) : c.in(input);
+  const Value one = c.Filled(Shape{layer.directions, 1, layer.hidden}, layer.x.dtype(), 0);
+  return c.Op("broadcast_like", {one, layer.x}, {{"lhs_axes", "(1,)"}, {"rhs_axes", "(1,)"}});
+}
+
 Value State(const Call& c, const Recurrent& layer, int input) {
+  if (layer.of_any_sizes) return StateForAny(c, layer, input);
   const Shape shape{layer.directions, layer.batch, layer.hidden};
   if (!c.has(input)) return c.Filled(shape, layer.x.dtype(), 0);
   const Value& given = c.in(input);
@@ -76,10 +84,31 @@ Value State(const Call& c, const Recurrent& layer, int input) {
   return state;
 }
 
+/* What says nothing of shapes. */
+void ReadFormula(const Call& c, Recurrent* layer) {
+  if (layer->cell == Recurrent::kLstm) {
+    if (c.has(7)) layer->peepholes = c.in(7);
+    layer->input_forget = c.Attr("input_forget", int64_t{0}) != 0;
+  }
+  if (layer->cell == Recurrent::kGru) layer->linear_before_reset = c.Attr("linear_before_reset", int64_t{0}) != 0;
+  layer->clip = c.Attr("clip", 0.0f);
+  c.Ignore("output_sequence");
+  layer->activations = ReadActivations(c, DefaultActivations(layer->cell), layer->directions);
+}
+
+/* `any`: a recipe that looks at none is as good; steps that are written out cannot do without. */
+void ReadSizes(const Call& c, bool any, Recurrent* layer) {
+  layer->of_any_sizes = any && c.ForAnyShape() && layer->w.known() && layer->r.known() && HasOperator(*layer);
+  if (layer->of_any_sizes)
+    layer->input = layer->w.shape()[2];
+  else
+    layer->steps = layer->x.shape()[0], layer->batch = layer->x.shape()[1], layer->input = layer->x.shape()[2];
+}
+
 void ConvertCell(Call& c, Recurrent::Cell cell) {
   CheckRank(c, 1, 3, 3);
   CheckRank(c, 2, 3, 3);
-  GiveRecurrent(c, ReadRecurrent(c, cell, c.in(1), c.in(2)));
+  GiveRecurrent(c, ReadRecurrent(c, cell, c.in(1), c.in(2), true));
 }
 
 void ConvertLSTM(Call& c) { ConvertCell(c, Recurrent::kLstm); }
@@ -88,7 +117,7 @@ void ConvertRNN(Call& c) { ConvertCell(c, Recurrent::kRnn); }
 
 }  // namespace
 
-Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r) {
+Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r, bool any_sizes) {
   CheckRank(c, 0, 3, 3);
   Recurrent layer;
   layer.cell = cell;
@@ -98,9 +127,10 @@ Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, con
   layer.directions = kind == 2 ? 2 : 1, layer.reverse = kind == 1;
   layer.batch_first = c.Attr("layout", int64_t{0}) != 0;
   layer.x = layer.batch_first ? c.Transpose(c.in(0), {1, 0, 2}) : c.in(0);
-  layer.steps = layer.x.shape()[0], layer.batch = layer.x.shape()[1], layer.input = layer.x.shape()[2];
   layer.w = w, layer.r = r;
   layer.hidden = r.shape()[2];
+  ReadFormula(c, &layer);
+  ReadSizes(c, any_sizes, &layer);
   const int64_t named = c.Attr("hidden_size", layer.hidden);
   if (named != layer.hidden || w.shape() != Shape{layer.directions, layer.gates * layer.hidden, layer.input} ||
       r.shape() != Shape{layer.directions, layer.gates * layer.hidden, layer.hidden})
@@ -110,25 +140,20 @@ Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, con
   if (c.has(3) && layer.b.shape() != Shape{layer.directions, 2 * layer.gates * layer.hidden})
     c.Refuse("B has shape " + Text(layer.b.shape()));
   if (c.has(4)) layer.lengths = c.in(4);
-  if (c.has(4) && layer.lengths.shape() != Shape{layer.batch}) c.Refuse("sequence_lens has shape " + Text(layer.lengths.shape()));
+  if (c.has(4) && !layer.of_any_sizes && layer.lengths.shape() != Shape{layer.batch})
+    c.Refuse("sequence_lens has shape " + Text(layer.lengths.shape()));
   layer.h = State(c, layer, 5);
   if (cell == Recurrent::kLstm) {
     layer.c = State(c, layer, 6);
-    if (c.has(7)) layer.peepholes = c.in(7);
     if (c.has(7) && layer.peepholes.shape() != Shape{layer.directions, 3 * layer.hidden})
       c.Refuse("P has shape " + Text(layer.peepholes.shape()));
-    layer.input_forget = c.Attr("input_forget", int64_t{0}) != 0;
   }
-  if (cell == Recurrent::kGru) layer.linear_before_reset = c.Attr("linear_before_reset", int64_t{0}) != 0;
-  layer.clip = c.Attr("clip", 0.0f);
-  c.Ignore("output_sequence");
-  layer.activations = ReadActivations(c, DefaultActivations(cell), layer.directions);
   return layer;
 }
 
 void GiveRecurrent(Call& c, const Recurrent& layer) {
   RecurrentResult made;
-  if (layer.steps == 0 || layer.batch == 0) {
+  if (!layer.of_any_sizes && (layer.steps == 0 || layer.batch == 0)) {
     made.y = c.Filled(Shape{layer.steps, layer.directions, layer.batch, layer.hidden}, layer.x.dtype(), 0);
     made.h = layer.h, made.c = layer.c;
   } else {

@@ -19,8 +19,9 @@ struct Activation {
 struct Recurrent {
   enum Cell { kRnn, kGru, kLstm };
   Cell cell;
-  int64_t steps, batch, input, hidden, directions, gates;
-  bool reverse;  // the only direction is backwards
+  int64_t steps = -1, batch = -1, input, hidden, directions, gates;
+  bool of_any_sizes = false;  // steps and batch are not known
+  bool reverse;               // the only direction is backwards
   bool batch_first;
   Value x;                              // (steps, batch, input)
   Value w, r, b;                        // b may be none: (directions, 2 * gates * hidden)
@@ -41,8 +42,9 @@ struct RecurrentResult {
 bool HasOperator(const Recurrent& layer);
 RecurrentResult ByOperator(const Call& c, const Recurrent& layer);
 RecurrentResult ByStep(const Call& c, const Recurrent& layer);
-/* Attributes and inputs of LSTM, GRU or RNN, but for weights. */
-Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r);
+/* Attributes and inputs of LSTM, GRU or RNN, but for weights. `any_sizes`: where what is made
+ * serves arrays of other shapes (Call::ForAnyShape), steps and batch are left out. */
+Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r, bool any_sizes = false);
 void GiveRecurrent(Call& c, const Recurrent& layer);
 /* The outputs, in the node's own layout. */
 void GiveResult(Call& c, const Recurrent& layer, const RecurrentResult& made);

@@ -141,6 +141,17 @@ Value Reversed(const Call& c, const Recurrent& layer, const Value& x) {
   return c.Op("SequenceReverse", {x, layer.lengths}, {{"use_sequence_length", "True"}});
 }
 
+/* (steps, batch, directions * hidden) as (steps, directions, batch, hidden). */
+Value DirectionsApart(const Call& c, const Recurrent& layer, const Value& y) {
+  if (layer.of_any_sizes && layer.directions == 1) return c.Op("expand_dims", {y}, {{"axis", "1"}});
+  if (layer.of_any_sizes) {
+    const std::string sizes = Text(std::vector<int64_t>{0, 0, layer.directions, layer.hidden});  // 0: as it is there
+    return c.Transpose(c.Op("Reshape", {y}, {{"shape", sizes}}), {0, 2, 1, 3});
+  }
+  const Value split = c.Reshape(y, Shape{layer.steps, layer.batch, layer.directions, layer.hidden});
+  return layer.directions == 1 ? c.Reshape(split, Shape{layer.steps, 1, layer.batch, layer.hidden}) : c.Transpose(split, {0, 2, 1, 3});
+}
+
 const char* Mode(const Recurrent& layer) {
   if (layer.cell == Recurrent::kLstm) return "lstm";
   if (layer.cell == Recurrent::kGru) return "gru";
@@ -176,9 +187,7 @@ RecurrentResult ByOperator(const Call& c, const Recurrent& layer) {
                                          {"state_outputs", "True"},
                                          {"use_sequence_length", Text(lengths)}});
   RecurrentResult result;
-  const Value y = layer.reverse ? Reversed(c, layer, made[0]) : made[0];
-  const Value split = c.Reshape(y, Shape{layer.steps, layer.batch, layer.directions, layer.hidden});
-  result.y = layer.directions == 1 ? c.Reshape(split, Shape{layer.steps, 1, layer.batch, layer.hidden}) : c.Transpose(split, {0, 2, 1, 3});
+  result.y = DirectionsApart(c, layer, layer.reverse ? Reversed(c, layer, made[0]) : made[0]);
   result.h = made[1];
   if (lstm) result.c = made[2];
   return result;

@@ -86,7 +86,7 @@ struct Problem {
         for (int64_t x = 0; x < d.out[2]; ++x)
           for (int r = 0; r < d.kernel[1]; ++r)
             for (int s = 0; s < d.kernel[2]; ++s) {
-              const int64_t iy = y + r - d.pad[1], ix = x + s - d.pad[2];
+              const int64_t iy = y + r * d.dilate[1] - d.pad[1], ix = x + s * d.dilate[2] - d.pad[2];
               if (iy < 0 || iy >= d.in[1] || ix < 0 || ix >= d.in[2]) continue;
               const int64_t i = ((n * d.in[1] + iy) * d.in[2] + ix) * d.channels, o = ((n * d.out[1] + y) * d.out[2] + x) * d.filters;
               for (int64_t k = 0; k < d.filters; ++k)
@@ -323,6 +323,53 @@ TEST(Winograd, LargeKeptWeightsAreCompact) {
   EXPECT_LT(WinogradWeightSize(large), 0.76 * large_size);
   WinogradKeepCompact(2, &large);
   EXPECT_LT(WinogradWeightSize(large), 0.51 * large_size);
+}
+
+// Windows that are dilated see images that lie in each other.
+TEST(Winograd, Dilated) {
+  const struct {
+    Case s;
+    int64_t down, across;
+  } cases[] = {{{2, 8, 12, 20, 33, 1, 1}, 2, 3}, {{1, 16, 16, 16, 48, 1, 1}, 4, 4}, {{3, 10, 7, 37, 16, 2, 2, 5, 5}, 5, 1}};
+  for (const auto& c : cases)
+    for (int m : {2, 4, 6}) {
+      Problem p(c.s, ConvPass::kForward, false);
+      ConvDims& dims = p.call.dims;
+      dims.dilate[1] = c.down, dims.dilate[2] = c.across;
+      dims.pad[1] *= c.down, dims.pad[2] *= c.across;  // as large a result as before
+      WinogradDims d;
+      WinogradFilter f;
+      if (!WinogradDimsOf(p.call, m, &d, &f)) {
+        EXPECT_TRUE(c.s.window_h == 5 && m == 2);
+        continue;
+      }
+      const std::vector<float> added = Random(static_cast<int64_t>(p.dst.size()), 5);
+      WinogradEpilogue e;
+      e.bias = p.bias.data(), e.addend = added.data();
+      std::vector<double> want = p.Expected();
+      double largest = 0, error = 0;
+      for (size_t i = 0; i < want.size(); ++i) want[i] += p.bias[i % c.s.k] + added[i], largest = std::max(largest, std::fabs(want[i]));
+      const std::vector<float> got = p.Run(m, e);
+      ASSERT_EQ(got.size(), want.size());
+      for (size_t i = 0; i < want.size(); ++i) error = std::max(error, std::fabs(got[i] - want[i]));
+      EXPECT_LE(error, Bound(m, c.s) * largest) << c.down << 'x' << c.across << ", tiles of " << m;
+    }
+}
+
+TEST(Winograd, DilatedNotTaken) {
+  WinogradDims d;
+  WinogradFilter f;
+  auto taken = [&](int64_t size, int64_t pad, ConvPass pass) {
+    Problem p(Case{1, size, size, 16, 16, 1, 1}, pass, false);
+    p.call.dims.dilate[1] = p.call.dims.dilate[2] = 2;
+    p.call.dims.pad[1] = p.call.dims.pad[2] = pad;
+    return WinogradDimsOf(p.call, 4, &d, &f);
+  };
+  EXPECT_TRUE(taken(8, 2, ConvPass::kForward));
+  EXPECT_FALSE(taken(9, 2, ConvPass::kForward));
+  EXPECT_FALSE(taken(8, 1, ConvPass::kForward));
+  EXPECT_FALSE(taken(8, 2, ConvPass::kBackwardData));
+  EXPECT_FALSE(taken(8, 2, ConvPass::kBackwardWeights));
 }
 
 TEST(Winograd, NotTaken) {

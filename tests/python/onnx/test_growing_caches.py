@@ -130,7 +130,7 @@ def test_a_shape_that_comes_again_gets_a_plan(proto):
     for length in [3, 4, 5, 6]:
         check(model, reference, inputs_of(length))
     before = model.explain().count("plan of")
-    for seed in range(3):
+    for seed in range(17):  # by then, however little calls node by node lose
         check(model, reference, inputs_of(6, seed=seed))
     assert model.explain().count("plan of") == before + 1
     same_shapes = inputs_of(6)

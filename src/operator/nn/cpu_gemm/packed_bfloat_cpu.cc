@@ -335,7 +335,7 @@ int WinogradSize(const ConvCall& call) {
   for (int m : {4, 6}) {
     WinogradDims d;
     WinogradFilter f;
-    if (!WinogradDimsOf(like, m, &d, &f)) continue;
+    if (!WinogradDimsOf(like, m, &d, &f) || d.apart_h * d.apart_w > 1) continue;
     const double tiles = static_cast<double>(d.Tiles());
     const double work = static_cast<double>(d.Points()) * (weights * (tiles + 8) + 8.0 * tiles * static_cast<double>(d.c + d.k));
     if (work < least) least = work, best = m;

@@ -1,6 +1,6 @@
 /*
  * Winograd convolutions in float32 on the CPU (docs/winograd.md): windows of 3x3, 5x5, 1x3, 3x1,
- * 1x7 and 7x1 with stride 1, channels-last tensors.
+ * 1x7 and 7x1 with stride 1, channels-last tensors. Forward they may be dilated.
  *
  * THREADS      every function may be called from several threads at once.
  * DETERMINISM  results do not depend on the number of threads or on blocking, only on the tile

@@ -34,17 +34,33 @@ double Flops(const WinogradDims& d) { return 2.0 * d.Points() * d.Tiles() * d.c 
 
 }  // namespace
 
+/* A dilated window sees every so many pixels in each direction: those are images of their own, with
+ * a window that is not dilated. False: they are not all of one size. */
+static bool TakeApart(const ConvCall& call, WinogradDims* d) {
+  const ConvDims& c = call.dims;
+  if (c.dilate[1] == 1 && c.dilate[2] == 1) return true;
+  if (call.pass != ConvPass::kForward) return false;
+  for (int i = 1; i < 3; ++i)
+    if (c.in[i] % c.dilate[i] != 0 || c.out[i] % c.dilate[i] != 0 || c.pad[i] % c.dilate[i] != 0) return false;
+  d->apart_h = c.dilate[1], d->apart_w = c.dilate[2];
+  d->batch *= d->apart_h * d->apart_w;
+  d->h /= d->apart_h, d->oh /= d->apart_h, d->pad_h /= d->apart_h;
+  d->w /= d->apart_w, d->ow /= d->apart_w, d->pad_w /= d->apart_w;
+  return true;
+}
+
 bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter) {
   const ConvDims& c = call.dims;
   if (call.dtype != kFloat32 || c.groups != 1 || !call.src.channels_last || !call.dst.channels_last) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1) return false;
   for (int i = 0; i < 3; ++i)
-    if (c.stride[i] != 1 || (i && c.dilate[i] != 1) || (!i && c.pad[i] != 0)) return false;
+    if (c.stride[i] != 1 || (!i && c.pad[i] != 0)) return false;
   const int64_t rh = c.kernel[1], rw = c.kernel[2], r = std::max(rh, rw);
   const bool square = rh == rw && (r == 3 || r == 5), line = std::min(rh, rw) == 1 && (r == 3 || r == 7);
   const int points = r == 7 ? m + 4 : m + 2;  // two outputs at least
   if ((!square && !line) || points <= r || (line && r == 3 && m != 4)) return false;
   const bool forward = call.pass != ConvPass::kBackwardData;
+  *dims = WinogradDims();
   dims->points = points, dims->window_h = static_cast<int>(rh), dims->window_w = static_cast<int>(rw);
   dims->batch = c.batch;
   dims->c = forward ? c.channels : c.filters;
@@ -52,6 +68,7 @@ bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFil
   dims->h = forward ? c.in[1] : c.out[1], dims->w = forward ? c.in[2] : c.out[2];
   dims->oh = forward ? c.out[1] : c.in[1], dims->ow = forward ? c.out[2] : c.in[2];
   dims->pad_h = forward ? c.pad[1] : rh - 1 - c.pad[1], dims->pad_w = forward ? c.pad[2] : rw - 1 - c.pad[2];
+  if (!TakeApart(call, dims)) return false;
   filter->ptr = static_cast<const float*>(call.weight.ptr);
   const bool last = call.weight.channels_last;
   filter->k = rh * rw * c.channels, filter->c = last ? 1 : rh * rw, filter->r = last ? rw * c.channels : rw,

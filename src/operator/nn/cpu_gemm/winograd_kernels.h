@@ -37,6 +37,7 @@ struct WinogradDims {
   int points = 6;  // 4, 6, 8 or 10 in each dimension where the window is wider than one
   int window_h = 3, window_w = 3;
   int64_t batch = 0, c = 0, k = 0;       // channels in, channels out
+  int64_t apart_h = 1, apart_w = 1;      // images lie in each other, as of a dilated window: from one pixel of an image to the next
   int64_t h = 0, w = 0, oh = 0, ow = 0;  // sizes in, sizes out; they need not fit together: what lies outside the data is zero
   int64_t pad_h = 0, pad_w = 0;          // of the side before
   int weight_bytes = 4;                  // of a number of U: 4, 3 or 2
@@ -52,6 +53,11 @@ struct WinogradDims {
 /* Where a tile begins: its image, its first row and column of the result. */
 struct WinogradTile {
   int64_t n, y, x;
+  /* Where its image begins, of images of h x w, in pixels. */
+  int64_t Image(const WinogradDims& d, int64_t h, int64_t w) const {
+    const int64_t of = n / (d.apart_h * d.apart_w), row = n / d.apart_w % d.apart_h, column = n % d.apart_w;
+    return (of * h * d.apart_h + row) * w * d.apart_w + column;
+  }
   WinogradTile(const WinogradDims& d, int64_t tile) {
     const int64_t tw = d.TilesW(), th = d.TilesH();
     x = tile % tw * d.TileW();

@@ -90,13 +90,13 @@ inline __attribute__((always_inline)) void InputTile(const float* x, int64_t row
 
 template <typename H, typename W>
 void Input(const WinogradDims& d, const float* x, int64_t begin, int64_t end, const WinogradPart& v) {
-  const int64_t column = d.c, row = d.w * d.c, whole = d.c - d.c % kLanes;
+  const int64_t column = d.apart_w * d.c, row = d.apart_h * d.w * column, whole = d.c - d.c % kLanes;
   for (int64_t t = begin; t < end; ++t) {
     const WinogradTile at(d, t);
     const int64_t iy = at.y - d.pad_h, ix = at.x - d.pad_w;
     const auto clip = [](int64_t points, int64_t n) { return static_cast<int>(std::max<int64_t>(0, std::min(points, n))); };
     const int r0 = clip(H::kPoints, -iy), r1 = clip(H::kPoints, d.h - iy), c0 = clip(W::kPoints, -ix), c1 = clip(W::kPoints, d.w - ix);
-    const int64_t origin = (at.n * d.h + iy) * row + ix * column;
+    const int64_t origin = at.Image(d, d.h, d.w) * d.c + iy * row + ix * column;
     float* to = v.ptr + (t - begin) * v.tile_stride;
     const auto all = [](const float* p) { return Load(p); };
     if (r0 == 0 && c0 == 0 && r1 == H::kPoints && c1 == W::kPoints) {
@@ -310,7 +310,8 @@ void Output(const WinogradDims& d, const WinogradPart& m, int64_t begin, int64_t
     const WinogradTile at(d, t);
     const int rows = static_cast<int>(std::min<int64_t>(H::kTile, d.oh - at.y)),
               columns = static_cast<int>(std::min<int64_t>(W::kTile, d.ow - at.x));
-    const int64_t origin = ((at.n * d.oh + at.y) * d.ow + at.x) * d.k;
+    const int64_t column = d.apart_w * d.k, row = d.apart_h * d.ow * column;
+    const int64_t origin = at.Image(d, d.oh, d.ow) * d.k + at.y * row + at.x * column;
     for (int64_t k = k_begin; k < k_end; k += kLanes) {
       const int64_t n = std::min<int64_t>(kLanes, k_end - k);
       const float* from = m.ptr + (t - begin) * m.tile_stride + (k - k_begin);
@@ -325,10 +326,10 @@ void Output(const WinogradDims& d, const WinogradPart& m, int64_t begin, int64_t
       for (int i = 0; i < rows; ++i) {
         Vec r[W::kTile];
         W::Out(s[i], r);
-        const int64_t line = origin + i * d.ow * d.k + k;
+        const int64_t line = origin + i * row + k;
         for (int j = 0; j < columns; ++j) {
           Vec v = r[j] + bias;
-          const int64_t p = line + j * d.k;
+          const int64_t p = line + j * column;
           if (n == kLanes) {
             if (e.addend) v += Load(e.addend + p);
             if (e.relu) v = v < 0.f ? Vec{} : v;  // keeps NaN

@@ -5,6 +5,7 @@
 #include "operator/control/written_out.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/rnn_twice.h"
+#include "operator/record/draws_in_training.h"
 #include "operator/record/dtypes.h"
 #include "operator/record/traits.h"
 #include "operator/record/traits_graph.h"
@@ -137,7 +138,7 @@ MXNET_REGISTER_OP(RNN)
     .set_uses_random()
     .set_depends_on_training()
     .set_trait(AsksForWeights{0b10})
-    .set_trait(PreparesForShape{})
+    .set_trait(DrawsInTraining{})     // of the dropout between layers
     .set_trait(HonoursNullOutputs{})  // of what it keeps for the backward pass
     .set_gradient(Gradient);
 
