@@ -23,6 +23,8 @@ __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "u
 _MAGIC = struct.pack("<I", 0xCED7230A)
 _WHOLE, _BEGIN, _MIDDLE, _END = range(4)
 _MAX_LENGTH = (1 << 29) - 1
+_MOST_COLLECTED = 1 << 16   # bytes of records that are written at once
+_pack_word = struct.Struct("<I").pack
 
 
 def _split(payload):
@@ -41,13 +43,12 @@ def _split(payload):
 
 def _encode(payload):
     parts = _split(payload)
+    if len(parts) == 1:
+        return b"".join((_MAGIC, _pack_word(len(payload)), payload, b"\0" * (-len(payload) % 4)))
     pieces = []
     for i, part in enumerate(parts):
-        if len(parts) == 1:
-            flag = _WHOLE
-        else:
-            flag = _BEGIN if i == 0 else _END if i == len(parts) - 1 else _MIDDLE
-        pieces += (_MAGIC, struct.pack("<I", flag << 29 | len(part)), part, b"\0" * (-len(part) % 4))
+        flag = _BEGIN if i == 0 else _END if i == len(parts) - 1 else _MIDDLE
+        pieces += (_MAGIC, _pack_word(flag << 29 | len(part)), part, b"\0" * (-len(part) % 4))
     return b"".join(pieces)
 
 
@@ -121,6 +122,7 @@ class MXRecordIO:
             self.close()
         self.writable = self.flag == "w"
         self._target = NewFile(self.uri) if self.writable else None
+        self._collected, self._num_collected = [], 0    # what is not in the file yet, and its bytes
         self._file = None if self.writable else open_file(self.uri, "rb")
         self._size = None if self.writable else self._regular_size()
         self._position = 0
@@ -139,6 +141,8 @@ class MXRecordIO:
         if self.pid != os.getpid():
             self._forsake()
         elif self.writable:
+            with self._lock:
+                self._write_collected()
             self._target.close()
         else:
             self._file.close()
@@ -166,7 +170,7 @@ class MXRecordIO:
     def __getstate__(self):
         if self.is_open and self.writable:
             raise RuntimeError(f"[recordio] {self.uri} is open for writing, and a writer can't be copied")
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_file", "_target", "_lock")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_file", "_target", "_lock", "_collected", "_num_collected")}
         state["_position"] = self.tell() if self.is_open else 0
         return state
 
@@ -243,8 +247,17 @@ class MXRecordIO:
             raise ValueError(f"[recordio] a record of {len(buf)} bytes; {_MAX_LENGTH} is the maximum")
         data = _encode(buf)
         with self._lock:
-            self._target.write(data)
             self._position += len(data)
+            self._collected.append(data)
+            self._num_collected += len(data)
+            # What others see already, they see record by record.
+            if self._num_collected >= _MOST_COLLECTED or not self._target.is_hidden:
+                self._write_collected()
+
+    def _write_collected(self):
+        collected, self._collected, self._num_collected = self._collected, [], 0
+        if collected:
+            self._target.write(collected[0] if len(collected) == 1 else b"".join(collected))
 
     def _malformed(self, offset, what):
         return MXNetError(f"[recordio] {self.uri}, byte {offset}: {what}")
@@ -417,7 +430,13 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def close(self):
         was_open = self.is_open
-        super().close()
+        try:
+            super().close()
+        except BaseException:
+            if was_open and self.writable and self.pid == os.getpid():
+                with contextlib.suppress(FileNotFoundError):
+                    self._index.discard()
+            raise
         if was_open and self.writable and self.pid == os.getpid():
             if self._target.given_up:       # a write failed: an index of records that are not there
                 self._index.discard()

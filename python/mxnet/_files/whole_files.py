@@ -41,6 +41,8 @@ class NewFile:
     ----------
     given_up : bool
         Nothing was put in place, and nothing will be.
+    is_hidden : bool
+        Nobody sees what is written until the file is closed.
     """
 
     def __init__(self, path):
@@ -88,6 +90,10 @@ class NewFile:
             raise
         self._temporary = path
         return os.fdopen(handle, "wb", buffering=0)
+
+    @property
+    def is_hidden(self):
+        return self._temporary is not None
 
     def write(self, data):
         """Append bytes. An error gives the file up: the old one stays."""

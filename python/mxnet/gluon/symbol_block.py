@@ -76,7 +76,7 @@ class SymbolBlock(HybridBlock):
         if missing:
             warnings.warn(f'[gluon.SymbolBlock] the outputs do not depend on the inputs {sorted(missing)}', stacklevel=2)
         auxiliary, types = set(out.list_auxiliary_states()), _types_of_parameters(variables, out)
-        for name in out.list_inputs():
+        for name in out.list_arguments() + out.list_auxiliary_states():     # the order of 1.9.1
             if name in input_names:
                 continue
             wishes = {'grad_req': 'null'} if name in auxiliary else {}

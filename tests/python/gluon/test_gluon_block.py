@@ -416,6 +416,9 @@ def test_export_and_imports(tmp_path):
     block = gluon.SymbolBlock.imports(str(tmp_path / 'm-symbol.json'), ['data'], params)
     np.testing.assert_allclose(block(x).asnumpy(), y.asnumpy(), rtol=1e-5)
     assert block.collect_params()['net_batchnorm0_running_mean'].grad_req == 'null'
+    graph = mx.sym.load(str(tmp_path / 'm-symbol.json'))
+    arguments = [name for name in graph.list_arguments() if name != 'data']
+    assert list(block.collect_params()) == arguments + graph.list_auxiliary_states()     # as in 1.9.1, what is learned first
     again = Net(prefix='net_')
     again.load_parameters(params)
     np.testing.assert_allclose(again(x).asnumpy(), y.asnumpy(), rtol=1e-5)

@@ -215,3 +215,47 @@ def test_weights_and_labels_of_other_dtypes_in_numpy(dtype):
         label = mx.np.array([[1, 0, 0], [0, 1, 0]], dtype=dtype)
         one = gluon.loss.SigmoidBCELoss()(pred, label, None, mx.np.array([1, 2, 3]))
         np.testing.assert_allclose(one.asnumpy(), [1.829602, 1.538579], rtol=1e-5)
+
+
+def huber_formula(pred, label):
+    distance = nd.abs(label - pred)
+    return nd.where(distance > 1, distance - 0.5, 0.5 * nd.square(distance))
+
+
+@pytest.mark.parametrize('hybridize', [False, True])
+@pytest.mark.parametrize('dtype', ['float16', 'float32', 'float64', 'bfloat16'])
+def test_huber_has_the_values_of_its_formula(dtype, hybridize):
+    """Bit by bit, on both sides of rho and at it, with the gradients of both arguments."""
+    values = np.concatenate([np.random.RandomState(0).randn(500) * 2, [0, -0.0, 1, -1, 1e-4, 1e-7, 0.9995117, 1.0009766, np.nan, 300]])
+    pred = nd.array(values, dtype=dtype).reshape((-1, 1))
+    label = nd.array(np.concatenate([np.random.RandomState(1).randn(500), np.zeros(10)]), dtype=dtype).reshape((-1, 1))
+    loss = L.HuberLoss()
+    loss.hybridize(hybridize)
+    got = []
+    for one in (loss, huber_formula):
+        for x in (pred, label):
+            x.attach_grad()
+        with autograd.record():
+            y = one(pred, label)
+        y.backward()
+        got.append([x.astype('float64').asnumpy().ravel() for x in (y, pred.grad, label.grad)])
+    for ours, formula in zip(*got):
+        np.testing.assert_array_equal(ours, formula)
+
+
+def test_huber_of_numpy_arrays_infinities_and_whole_numbers():
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        pred = mx.np.array([[0.5, 3.0]])
+        pred.attach_grad()
+        with autograd.record():
+            y = L.HuberLoss()(pred, mx.np.zeros((1, 2)))
+        y.backward()
+        assert isinstance(y, mx.np.ndarray) and y.tolist() == [1.3125] and pred.grad.tolist() == [[0.25, 0.5]]
+    far = nd.array([[np.inf], [-np.inf]])
+    far.attach_grad()
+    with autograd.record():
+        y = L.HuberLoss()(far, nd.zeros((2, 1)))
+    y.backward()
+    assert far.grad.asnumpy().ravel().tolist() == [1, -1] and np.isinf(y.asnumpy()).all()
+    whole = nd.array([[3], [1]], dtype='int32')
+    assert L.HuberLoss()(whole, nd.zeros((2, 1), dtype='int32')).asnumpy().tolist() == [3, 0]   # as in 1.9.1

@@ -202,7 +202,9 @@ def test_an_index_does_not_outlive_its_records(tmp_path, monkeypatch):
     record.write_idx(0, b"first")
     monkeypatch.setattr(record._target, "file", open("/dev/full", "wb", buffering=0))
     with pytest.raises(OSError):
-        record.write_idx(1, b"second")
+        record.write_idx(1, b"second" * 20000)      # small ones are collected first
+    with pytest.raises(OSError):
+        record.write_idx(2, b"third")
     record.close()
     assert not index.exists()
 
