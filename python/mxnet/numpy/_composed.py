@@ -1,10 +1,12 @@
 """Functions of mx.np that are made of other functions, and so have gradients and run on every
 device: choosing along an axis, cases, integrals, differences, filters."""
 
+import functools
+
 import numpy as onp
 
 from .. import _dtypes
-from .._binding import NDArrayBase
+from .._binding import NDArrayBase, is_traced
 from ._creation import arange
 from ._dispatch import call, deliver, is_symbol, operand, promoted
 from ._joining import axis_of, concatenate, entries, shape_of
@@ -215,6 +217,10 @@ def msort(a):
     return sort(a, axis=0)
 
 
+# So few elements are compared with each of so many; more are searched for.
+_FEW, _MANY = 8, 16384
+
+
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Whether each element is among those of another array (with `invert`: is not), as bool in the
     shape of `element`. `assume_unique` and `kind` are NumPy's and have no effect.
@@ -230,10 +236,22 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     del assume_unique
     like = element if isinstance(element, NDArrayBase) else test_elements
     element, among = comparable(operand(element, like), ravel(operand(test_elements, like)))
-    among = sort(among)
-    behind, before = (call("_searchsorted", (among, element), right=right) for right in (True, False))
-    # NaN equals nothing, itself included.
-    found = call("_npi_logical_and", (call("_npi_greater", (behind, before)), call("_npi_equal", (element, element))))
+    if is_symbol(among) or is_symbol(element) or is_traced():   # sizes may depend on values
+        among = sort(among)
+        behind, before = (call("_searchsorted", (among, element), right=right) for right in (True, False))
+        # NaN equals nothing, itself included.
+        found = call("_npi_logical_and", (call("_npi_greater", (behind, before)), call("_npi_equal", (element, element))))
+    elif not among.size:
+        found = call("_npi_zeros", (), shape=tuple(element.shape), dtype="bool", ctx=str(element.context))
+    elif among.size <= _FEW and element.size >= _MANY:
+        ones = [call("slice_axis", (among,), axis=0, begin=i, end=i + 1) for i in range(among.size)]
+        found = functools.reduce(
+            lambda x, y: call("_npi_logical_or", (x, y)), [call("_npi_equal", (element, one)) for one in ones]
+        )
+    else:
+        among = sort(among)
+        places = call("_searchsorted", (among, element), right=False)
+        found = call("_npi_equal", (call("_npi_take", (among, places), axis=0, mode="clip"), element))
     return call("_npi_logical_not", (found,)) if invert else found
 
 

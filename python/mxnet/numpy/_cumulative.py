@@ -10,6 +10,9 @@ from ._reductions import _without_nan, cumsum
 
 __all__ = ["cumulative_sum", "cumulative_prod", "cumprod", "nancumprod"]
 
+# NumPy's dtypes for running products, where they are not those of the array.
+_WIDER = {kind: onp.cumprod(onp.zeros(0, kind)).dtype.name for kind in ("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32")}
+
 
 def _line(function, x, axis):
     """`x` and the axis to run along; None stands for that of a vector, as in NumPy."""
@@ -69,8 +72,7 @@ def _scanned(a, axis, size):
 
 def cumprod(a, axis=None, dtype=None, out=None):
     """Running products along a dimension, or of the array taken as a vector; in `dtype`, or NumPy's
-    dtype for them, that of `a` or a wider integer. Differentiable. On the CPU, while nothing is
-    recorded, NumPy computes them.
+    dtype for them, that of `a` or a wider integer. Differentiable.
 
     Examples
     --------
@@ -84,16 +86,12 @@ def cumprod(a, axis=None, dtype=None, out=None):
     shape = shape_of("cumprod", a)
     axis = axis_of("cumprod", axis, len(shape))
     kind = dtype_name(dtype) or _dtypes.name(a.dtype)
-    if dtype is None and kind != "bfloat16":
-        kind = onp.cumprod(onp.zeros(0, kind)).dtype.name
-    if (
-        kind != "bfloat16"
-        and a.dtype != _dtypes.bfloat16
-        and not is_traced()
-        and a.context.device_type.startswith("cpu")
-    ):
-        return deliver(operand(onp.cumprod(a.asnumpy(), axis, kind), a), out)
+    if dtype is None:
+        kind = _WIDER.get(kind, kind)
     a = a if _dtypes.name(a.dtype) == kind else call("_npi_cast", (a,), dtype=kind)
+    # The operator of its own has no gradient, and a GPU's arrays would go over the host.
+    if not is_traced() and a.context.device_type.startswith("cpu"):
+        return deliver(call("_npi_cumprod", (a,), axis=axis), out)
     return deliver(_scanned(a, axis, shape[axis]), out)
 
 

@@ -20,6 +20,8 @@ _REDUCTIONS = {
     "logical_and": _reductions.all, "logical_or": _reductions.any,
 }
 _SCANS = {"add": _reductions.cumsum, "multiply": _cumulative.cumprod}
+# Operators without a gradient, for the CPU while nothing is recorded.
+_EXTREMES = {"maximum": "_npi_cummax", "minimum": "_npi_cummin"}
 
 
 def _array(value):
@@ -58,6 +60,8 @@ def _accumulate(name, function, array, axis=0, dtype=None, out=None):
     axis = axis_of(name + ".accumulate", axis, array.ndim)
     if name in _SCANS:
         return deliver(_SCANS[name](array, axis), out)
+    if name in _EXTREMES and not is_traced() and array.context.device_type.startswith("cpu"):
+        return deliver(call(_EXTREMES[name], (array,), axis=axis), out)
     steps = []
     for entry in _slices(array, axis):
         steps.append(function(steps[-1], entry) if steps else entry)

@@ -212,6 +212,51 @@ void PadConstant(const std::vector<int64_t>& widths, const TBlob& small, const T
   });
 }
 
+// Entries at the two ends of a line.
+void PadEnds(const std::vector<int64_t>& ends, int64_t before, int64_t inside, int64_t piece, const char* from, char* to) {
+  OfLength(piece, [&](auto bytes) {
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const int64_t at = static_cast<int64_t>(i) < before ? static_cast<int64_t>(i) : static_cast<int64_t>(i) + inside;
+      std::memcpy(to + at * bytes, from + ends[i] * bytes, static_cast<size_t>(bytes));
+    }
+  });
+}
+
+// Modes that show entries of the array, on the CPU, all dimensions at once: every line of the last
+// dimension that grows comes from one line of the array.
+void PadShown(int mode, const std::vector<int64_t>& widths, const TBlob& small, const TBlob& large) {
+  const Shape &from = small.shape, &to = large.shape;
+  int last = small.shape.ndim() - 1;
+  while (widths[2 * last] + widths[2 * last + 1] == 0) --last;
+  const int64_t piece = from.Prod(last + 1, from.ndim()) * static_cast<int64_t>(DTypeSize(small.dtype));
+  const int64_t before = widths[2 * last], size = from[last], body = size * piece, line = to[last] * piece, rows = to.Prod(0, last);
+  std::vector<int64_t> ends;
+  for (int64_t i = 0; i < before; ++i) ends.push_back(Shown(mode, i - before, size));
+  for (int64_t i = before + size; i < to[last]; ++i) ends.push_back(Shown(mode, i - before, size));
+  std::vector<std::vector<int64_t>> shown(static_cast<size_t>(last));
+  for (int d = 0; d < last; ++d)
+    for (int64_t i = 0; i < to[d]; ++i) shown[static_cast<size_t>(d)].push_back(Shown(mode, i - widths[2 * d], from[d]));
+  if (rows == 1) {  // a long line goes in parts
+    CopyRows(small.dptr, body, large.data<char>() + before * piece, body, body, 1);
+    return PadEnds(ends, before, size, piece, small.data<char>(), large.data<char>());
+  }
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, to.Prod(last, to.ndim())));
+  ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t rest = r, row = 0, step = 1;  // of small
+      for (int d = last - 1; d >= 0; --d) {
+        row += shown[static_cast<size_t>(d)][static_cast<size_t>(rest % to[d])] * step;
+        rest /= to[d];
+        step *= from[d];
+      }
+      const char* in = small.data<char>() + row * body;
+      char* out = large.data<char>() + r * line;
+      CopyRun(out + before * piece, in, static_cast<size_t>(body));
+      PadEnds(ends, before, size, piece, in, out);
+    }
+  });
+}
+
 // small = sums of large over the places that show an entry.
 void PadAxisBack(KernelArgs& a, const Step& s, int mode, const TBlob& large, const TBlob& small) {
   if (a.run.ctx.is_gpu()) {
@@ -292,6 +337,7 @@ void Pad(KernelArgs& a) {
   if (steps.empty()) return CopyThrough(a);
   if (small.Size() == 0) return FillValue(a.run, large, value);
   if (p.mode == kConstant && !a.run.ctx.is_gpu()) return PadConstant(widths, small, large, value);
+  if (!extreme && !a.run.ctx.is_gpu()) return PadShown(p.mode, widths, small, large);
   TBlob now = small;
   for (const Step& s : steps) {
     const TBlob to = Piece(a, now, Shape({s.outer, s.large, s.inner}), &s == &steps.back(), large);

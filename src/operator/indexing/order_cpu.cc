@@ -9,6 +9,7 @@
 #include "base/threads/omp.h"
 #include "mxnet/env.h"
 #include "operator/indexing/order.h"
+#include "operator/indexing/order_keys.h"
 
 namespace mxnet {
 namespace {
@@ -90,19 +91,21 @@ inline uint64_t Pack(uint32_t key, int64_t at) { return static_cast<uint64_t>(ke
 inline hwy::uint128_t Pack(uint64_t key, int64_t at) { return {static_cast<uint64_t>(at), key}; }
 inline int64_t Position(uint64_t packed) { return static_cast<int64_t>(packed & UINT32_MAX); }
 inline int64_t Position(const hwy::uint128_t& packed) { return static_cast<int64_t>(packed.lo); }
-inline bool Less(uint16_t a, uint16_t b) { return a < b; }
-inline bool Less(uint32_t a, uint32_t b) { return a < b; }
 inline bool Less(uint64_t a, uint64_t b) { return a < b; }
 inline bool Less(const hwy::uint128_t& a, const hwy::uint128_t& b) { return a.hi != b.hi ? a.hi < b.hi : a.lo < b.lo; }
 
-constexpr int64_t kVectorsFrom = 40;  // entries from which Highway's sort outweighs its set-up
+constexpr int64_t kVectorsFrom = 40;  // entries from which Highway's sort of 128 bits outweighs its set-up
 
 template <typename P>
 void SortLine(P* line, int64_t n) {
-  if (n >= kVectorsFrom) {
+  constexpr bool wide = std::is_same<P, hwy::uint128_t>::value;
+  if constexpr (!wide) {
+    if (n <= kFewKeys) return MXNET_CPU_CALL(SortFewKeys)(sizeof(P), n, line);
+  }
+  if (!wide || n >= kVectorsFrom) {
     const hwy::Sorter sorter;
     sorter(line, static_cast<size_t>(n), hwy::SortAscending());
-  } else {
+  } else if constexpr (wide) {
     std::sort(line, line + n, [](const P& a, const P& b) { return Less(a, b); });
   }
 }
@@ -167,16 +170,41 @@ void OrderLine(const LineOf<T>& l, F&& key, std::vector<Packed>* memory) {
   }
 }
 
-// The same for keys of 64 bits that are close to each other, as indices and labels are: they fit
-// beside their positions when the least is subtracted, and half as many bytes are sorted.
-template <typename T, typename F>
-bool OrderCloseLine(const LineOf<T>& l, F&& key, std::vector<uint64_t>* memory) {
-  if (IsFew(l.k, l.size) || l.size > static_cast<int64_t>(UINT32_MAX)) return false;
+// The same for keys of 64 bits in half as many bytes: what they exceed the least by is moved up as
+// far as it goes, and the position takes the lowest bits. Keys that differ in none of the others
+// are put in order afterwards. False: those are many, or there is nothing to gain.
+template <typename T>
+bool OrderTogether(const LineOf<T>& l, const uint64_t* keys, std::vector<uint64_t>* memory) {
+  constexpr int64_t kLongest = int64_t{1} << 32, kFewTies = 8;  // of so many entries one may be tied
+  if (IsFew(l.k, l.size) || l.size < 2 || l.size > kLongest) return false;
   uint64_t least = UINT64_MAX, most = 0;
-  for (int64_t s = 0; s < l.size; ++s) least = std::min<uint64_t>(least, key(s)), most = std::max<uint64_t>(most, key(s));
-  if (most - least > UINT32_MAX) return false;
-  OrderLine(
-      l, [&](int64_t s) { return static_cast<uint32_t>(key(s) - least); }, memory);
+  for (int64_t s = 0; s < l.size; ++s) least = std::min(least, keys[s]), most = std::max(most, keys[s]);
+  const int up = most == least ? 0 : __builtin_clzll(most - least), bits = 64 - __builtin_clzll(static_cast<uint64_t>(l.size - 1));
+  const uint64_t places = (uint64_t{1} << bits) - 1;
+  memory->resize(static_cast<size_t>(l.size));
+  uint64_t* line = memory->data();
+  for (int64_t s = 0; s < l.size; ++s) line[s] = ((keys[s] - least) << up & ~places) | static_cast<uint64_t>(s);
+  SortLine(line, l.size);
+  if (bits > up && most != least) {
+    auto tied = [&](int64_t i) { return ((line[i] ^ line[i - 1]) & ~places) == 0 && keys[line[i] & places] != keys[line[i - 1] & places]; };
+    int64_t ties = 0;
+    for (int64_t i = 1; i < l.size; ++i) ties += tied(i);
+    if (ties > l.size / kFewTies) return false;
+    for (int64_t i = 1, first = 0; ties > 0 && i <= l.size; ++i) {
+      if (i < l.size && ((line[i] ^ line[first]) & ~places) == 0) continue;
+      if (i - first > 1)
+        std::sort(line + first, line + i, [&](uint64_t x, uint64_t y) {
+          const uint64_t kx = keys[x & places], ky = keys[y & places];
+          return kx != ky ? kx < ky : x < y;
+        });
+      first = i;
+    }
+  }
+  for (int64_t s = 0; s < l.k; ++s) {
+    const int64_t at = static_cast<int64_t>(line[s] & places);
+    if (l.values) l.values[s * l.inner] = l.from[at * l.inner];
+    if (l.positions) l.positions[s * l.inner] = at;
+  }
   return true;
 }
 
@@ -187,21 +215,22 @@ void OrderLines(const T* data, int64_t outer, int64_t size, int64_t inner, int64
   const Key flip = ascending ? 0 : static_cast<Key>(~Key{0});
   ParallelFor(outer * inner, Grain(size), [&](int64_t begin, int64_t end) {
     std::vector<Packed> line;
-    std::vector<uint64_t> close;
+    std::vector<uint64_t> keys, together;
     for (int64_t n = begin; n < end; ++n) {
       const int64_t o = n / inner, i = n % inner, to = o * k * inner + i;
       const LineOf<T> l = {data + o * size * inner + i,         size, inner, k, values ? values + to : nullptr,
                            positions ? positions + to : nullptr};
       auto key = [&l, flip](int64_t s) { return static_cast<Key>(static_cast<Key>(SortKey(l.from[s * l.inner])) ^ flip); };
-      if constexpr (std::is_integral<T>::value && sizeof(T) == 8) {
-        if (OrderCloseLine(l, key, &close)) continue;
+      if constexpr (sizeof(T) == 8) {
+        keys.resize(static_cast<size_t>(size));
+        for (int64_t s = 0; s < size; ++s) keys[static_cast<size_t>(s)] = key(s);
+        if (OrderTogether(l, keys.data(), &together)) continue;
       }
       OrderLine(l, key, &line);
     }
   });
 }
 
-constexpr int64_t kWideKeysFrom = 257, kWideKeysUpTo = int64_t{1} << 27;
 constexpr int64_t kCountsFrom = 256;  // entries from which counting bytes outweighs going through all counts
 
 // A line of bytes: how often each occurs says where they stand. Four counts of each byte take
@@ -223,32 +252,81 @@ void SortBytes(const T* from, int64_t size, int64_t inner, bool ascending, T* to
   }
 }
 
-// All entries of every line, where nobody asks for positions.
+// Keys of the numbers that lie at `keys` and take their places, and the way back.
 template <typename T, typename Key>
+void MakeKeys(int64_t n, Key flip, Key* keys) {
+  if constexpr (sizeof(T) >= 4 && !std::is_integral<T>::value) {
+    MXNET_CPU_CALL(KeysOfFloats)(sizeof(T) == 8, n, flip, keys);
+  } else {
+    for (int64_t s = 0; s < n; ++s) {
+      T v;
+      std::memcpy(&v, keys + s, sizeof(v));
+      keys[s] = KeyAs<T, Key>(v) ^ flip;
+    }
+  }
+}
+template <typename T, typename Key>
+void MakeValues(int64_t n, Key flip, Key* keys) {
+  if constexpr (sizeof(T) >= 4 && !std::is_integral<T>::value) {
+    MXNET_CPU_CALL(FloatsOfKeys)(sizeof(T) == 8, n, flip, keys);
+  } else {
+    for (int64_t s = 0; s < n; ++s) {
+      const T v = ValueOf<T>(static_cast<Key>(keys[s] ^ flip));
+      std::memcpy(keys + s, &v, sizeof(v));
+    }
+  }
+}
+
+// All entries of every line, where nobody asks for positions. Keys are as long as numbers, so they
+// are sorted where the result goes, or, of lines that lie apart, some lines beside each other.
+template <typename T>
 void SortLines(const T* data, int64_t outer, int64_t size, int64_t inner, bool ascending, T* values) {
+  using Key = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>>;
   const Key flip = ascending ? 0 : static_cast<Key>(~Key{0});
-  using FoundKey = std::conditional_t<sizeof(Key) == 2, Key, decltype(ValueKey(T{}))>;  // without bits that widen it
-  const bool bytes = sizeof(T) == 1 && size >= kCountsFrom;
+  auto sort = [&](Key* keys) {
+    MakeKeys<T, Key>(size, flip, keys);
+    SortLine(keys, size);
+    MakeValues<T, Key>(size, flip, keys);
+  };
+  if (inner == 1)
+    return ParallelFor(outer, Grain(size), [&](int64_t begin, int64_t end) {
+      if (values != data) std::memcpy(values + begin * size, data + begin * size, static_cast<size_t>((end - begin) * size) * sizeof(T));
+      for (int64_t l = begin; l < end; ++l) sort(reinterpret_cast<Key*>(values + l * size));
+    });
+  constexpr int64_t kBeside = 64 / sizeof(T);  // a cache line
+  const int64_t groups = (inner + kBeside - 1) / kBeside;
+  ParallelFor(outer * groups, Grain(size * kBeside), [&](int64_t begin, int64_t end) {
+    std::vector<Key> lines(static_cast<size_t>(size * kBeside));
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t i = g % groups * kBeside, beside = std::min(kBeside, inner - i), first = g / groups * size * inner + i;
+      for (int64_t s = 0; s < size; ++s)
+        for (int64_t j = 0; j < beside; ++j)
+          std::memcpy(&lines[static_cast<size_t>(j * size + s)], data + first + s * inner + j, sizeof(T));
+      for (int64_t j = 0; j < beside; ++j) sort(&lines[static_cast<size_t>(j * size)]);
+      for (int64_t s = 0; s < size; ++s)
+        for (int64_t j = 0; j < beside; ++j)
+          std::memcpy(values + first + s * inner + j, &lines[static_cast<size_t>(j * size + s)], sizeof(T));
+    }
+  });
+}
+
+// The same for bytes.
+template <typename T>
+void SortLinesOfBytes(const T* data, int64_t outer, int64_t size, int64_t inner, bool ascending, T* values) {
+  const uint32_t flip = ascending ? 0 : UINT32_MAX;
   ParallelFor(outer * inner, Grain(size), [&](int64_t begin, int64_t end) {
-    std::vector<Key> line(static_cast<size_t>(bytes ? 0 : size));
+    std::vector<uint32_t> keys(static_cast<size_t>(size >= kCountsFrom ? 0 : size));
     for (int64_t l = begin; l < end; ++l) {
       const int64_t first = l / inner * size * inner + l % inner;
       const T* from = data + first;
       T* to = values + first;
-      if constexpr (sizeof(T) == 1) {
-        if (bytes) {
-          SortBytes(from, size, inner, ascending, to);
-          continue;
-        }
+      if (size >= kCountsFrom) {
+        SortBytes(from, size, inner, ascending, to);
+        continue;
       }
-      Key* keys = line.data();
-      if (inner == 1) {
-        for (int64_t s = 0; s < size; ++s) keys[s] = KeyAs<T, Key>(from[s]) ^ flip;
-      } else {
-        for (int64_t s = 0; s < size; ++s) keys[s] = KeyAs<T, Key>(from[s * inner]) ^ flip;
-      }
-      SortLine(keys, size);
-      for (int64_t s = 0; s < size; ++s) to[s * inner] = ValueOf<T>(static_cast<FoundKey>(keys[s] ^ flip));
+      for (int64_t s = 0; s < size; ++s) keys[static_cast<size_t>(s)] = ValueKey(from[s * inner]) ^ flip;
+      SortLine(keys.data(), size);
+      for (int64_t s = 0; s < size; ++s) to[s * inner] = ValueOf<T>(keys[static_cast<size_t>(s)] ^ flip);
     }
   });
 }
@@ -260,11 +338,12 @@ void OrderEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner,
   VisitDType(data.dtype, "sort", [&](auto tag) {
     using T = decltype(tag);
     if (!positions && k == size) {
-      // Beyond the lines that it sorts by a network, Highway 1.0 takes up to eight times as long
-      // for 32 bits as for 16 or 64. Wide keys of the largest arrays may not fit into memory.
-      using Key = std::conditional_t<sizeof(T) == 2, uint16_t, uint64_t>;
-      const bool wide = sizeof(T) == 2 || (size >= kWideKeysFrom && size <= kWideKeysUpTo);
-      auto sort = wide ? SortLines<T, Key> : SortLines<T, decltype(ValueKey(T{}))>;
+      auto sort = [&] {
+        if constexpr (sizeof(T) == 1)
+          return SortLinesOfBytes<T>;
+        else
+          return SortLines<T>;
+      }();
       return sort(data.data<T>(), outer, size, inner, ascending, static_cast<T*>(values));
     }
     auto order =

@@ -106,6 +106,7 @@ struct Job {
 
   // n <= kColumnBlock columns of `rows` rows
   void Columns(int64_t first, int64_t rows, int64_t stride, int64_t n, char* part, char* acc) const {
+    if (bytes == kAny || bytes == kAll) return ByteColumns(first, rows, stride, n, part, acc);
     alignas(64) char wide[kColumnBlock * 8];
     for (int64_t r = 0; r < rows; r += kFlushRows) {
       const int64_t m = std::min(kFlushRows, rows - r);
@@ -119,6 +120,18 @@ struct Job {
       }
       loops->flush(part, acc, n);
     }
+  }
+
+ private:
+  // The same where the columns are bytes and the result says whether some or all are not zero.
+  void ByteColumns(int64_t first, int64_t rows, int64_t stride, int64_t n, char* part, char* acc) const {
+    if (rows == 0) return;
+    uint8_t folded[kColumnBlock];
+    MXNET_CPU_CALL(FoldByteColumns)(bytes, At(first), rows, stride, n, folded);
+    alignas(64) char wide[kColumnBlock * 8];
+    pointwise::LoadFn(kUint8, compute)(folded, wide, n);
+    loops->columns(wide, 1, n, n, part);
+    loops->flush(part, acc, n);
   }
 };
 

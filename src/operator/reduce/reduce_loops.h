@@ -36,7 +36,9 @@ struct Loops {
 // on
 MXNET_CPU_DECLARE(const reduce::Loops* ReduceLoops(int kind, int compute);
                   /* kSum, kMax, kMin, kAny or kAll of n > 0 bools, int8 (`is_signed`) or uint8. */
-                  int64_t FoldBytes(int kind, bool is_signed, const void* data, int64_t n);)
+                  int64_t FoldBytes(int kind, bool is_signed, const void* data, int64_t n);
+                  /* kAny or kAll of each of n columns of rows > 0 rows of bytes, as 1 or 0. */
+                  void FoldByteColumns(int kind, const void* data, int64_t rows, int64_t stride, int64_t n, uint8_t* folded);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_REDUCE_REDUCE_LOOPS_H_

@@ -365,7 +365,26 @@ int64_t Fold(int kind, const T* x, int64_t n) {
   }
 }
 
+// Zero where some of the bytes are (kAll), or where all are.
+template <bool kAll>
+void ByteColumns(const uint8_t* x, int64_t rows, int64_t stride, int64_t n, uint8_t* __restrict folded) {
+  auto merge = [](uint8_t a, uint8_t b) { return kAll ? (a < b ? a : b) : static_cast<uint8_t>(a | b); };
+  std::memcpy(folded, x, static_cast<size_t>(n));
+  int64_t r = 1;
+  for (; r + 4 <= rows; r += 4) {
+    const uint8_t *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (int64_t j = 0; j < n; ++j) folded[j] = merge(folded[j], merge(merge(x0[j], x1[j]), merge(x2[j], x3[j])));
+  }
+  for (; r < rows; ++r)
+    for (int64_t j = 0; j < n; ++j) folded[j] = merge(folded[j], x[r * stride + j]);
+  for (int64_t j = 0; j < n; ++j) folded[j] = folded[j] != 0;
+}
+
 }  // namespace
+
+void FoldByteColumns(int kind, const void* data, int64_t rows, int64_t stride, int64_t n, uint8_t* folded) {
+  (kind == reduce::kAll ? ByteColumns<true> : ByteColumns<false>)(static_cast<const uint8_t*>(data), rows, stride, n, folded);
+}
 
 int64_t FoldBytes(int kind, bool is_signed, const void* data, int64_t n) {
   const uint8_t* bytes = static_cast<const uint8_t*>(data);

@@ -210,6 +210,11 @@ CASES += [
          dtype: np.cumsum(x, axis=axis), dtypes=["float32", "int32"], out_dtype="float64",
          refuses=False),
 ]
+for _shape, _axis in [((4,), 0), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1), ((9, 5), 1), ((3, 520), 0)]:
+    for _name, _ref in [("prod", np.multiply), ("max", np.maximum), ("min", np.minimum)]:
+        CASES.append(dict(op="_npi_cum" + _name, inputs=[rand(_shape, -2, 2)], attrs=dict(axis=_axis),
+                          ref=lambda x, axis, _ref=_ref: _ref.accumulate(x, axis), dtypes=NUMBERS_AND_BOOL,
+                          tol=8, bad=[dict(attrs=dict(axis=3))]))
 
 # ---- repeating dimensions
 _any = dict(dtypes=NUMBERS_AND_BOOL, refuses=False, grad=[0], grad2=True)
