@@ -184,7 +184,7 @@ def test_plans_say_what_ran(tmp_path, capsys):
 def test_every_batch_has_a_plan():
     w, model = _dense()
     m = _load(model)
-    for n in 2 * [*range(1, 40), 0, 3]:   # a batch that comes once may run without a plan
+    for n in 17 * [*range(1, 40), 0, 3]:   # fewer calls of a batch may run without a plan
         x = np.ones((n, 4), "float32")
         assert m(x).shape == (n, 3)
     assert m.explain().count("plan of") in (39, 40)   # of an empty batch everything is known
@@ -196,7 +196,7 @@ def test_plans_of_a_large_model_do_not_pile_up():
                          [h.make_tensor_value_info("t600", onnx.TensorProto.FLOAT, ["n"])])
     m = _load(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8))
     for n in range(1, 21):
-        for _ in range(2):  # a shape that comes once may have none
+        for _ in range(17):  # after fewer calls a shape may have none
             np.testing.assert_array_equal(m(np.full(n, 2, "float32")), np.full(n, 2, "float32"))
     assert m.explain().count("plan of") == 16
 
