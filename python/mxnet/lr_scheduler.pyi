@@ -67,3 +67,4 @@ class PolyScheduler(LRScheduler):
     warmup_final_lr: float
     warmup_mode: Any
     warmup_steps: Any
+pi: Any
