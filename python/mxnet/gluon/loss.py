@@ -245,8 +245,8 @@ class HuberLoss(Loss):
 
     def hybrid_forward(self, F, pred, label, sample_weight=None):
         difference = F.reshape_like(label, pred) - pred
-        # One operator has the same values for the usual rho. Whole numbers it rounds differently.
-        if self._rho == 1 and _dtypes.number(getattr(pred, 'dtype', 'float32')) in _dtypes.FLOATS:
+        # For the usual rho one operator has the same values. Graphs keep the names of 1.x.
+        if self._rho == 1 and hasattr(pred, 'dtype') and _dtypes.number(pred.dtype) in _dtypes.FLOATS:
             return self._mean(F, self._weighted(F, F.smooth_l1(difference, scalar=1.0), sample_weight))
         loss = F.abs(difference)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))

@@ -5,23 +5,7 @@ import pytest
 
 from mxnet import autograd, nd
 
-HALVES = ["float16", "bfloat16"]
-
-
-def step_of(dtype):
-    return 2.0 ** (-10 if dtype == "float16" else -7)
-
-
-def drawn(shape, rng):
-    """Numbers that both half types hold."""
-    return nd.array(rng.standard_normal(shape).astype("float32")).astype("bfloat16").astype("float32")
-
-
-def close(half, full, dtype):
-    """One rounding to the half type, and what sums in another order differ by."""
-    half, full = half.astype("float32").asnumpy(), full.asnumpy()
-    assert half.shape == full.shape
-    np.testing.assert_allclose(half, full, rtol=step_of(dtype), atol=step_of(dtype) * 1e-2 * max(1, np.abs(full).max()))
+from half_numbers import HALVES, close, drawn
 
 
 def run(operator, inputs, head, heads, dtype):
