@@ -15,42 +15,14 @@ from collections import namedtuple
 import numpy as np
 
 from ._files import record_images as _record_images
+from ._files.record_parts import BEGIN as _BEGIN, END as _END, MAGIC as _MAGIC, MAX_LENGTH as _MAX_LENGTH
+from ._files.record_parts import MIDDLE as _MIDDLE, WHOLE as _WHOLE, encode as _encode
 from ._files.whole_files import NewFile
 from .base import MXNetError, local_path, open_file, StateError
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
 
-_MAGIC = struct.pack("<I", 0xCED7230A)
-_WHOLE, _BEGIN, _MIDDLE, _END = range(4)
-_MAX_LENGTH = (1 << 29) - 1
 _MOST_COLLECTED = 1 << 16   # bytes of records that are written at once
-_pack_word = struct.Struct("<I").pack
-
-
-def _split(payload):
-    """The parts of a payload between the aligned magics in it."""
-    parts, start, at = [], 0, payload.find(_MAGIC)
-    while at != -1:
-        if at % 4 == 0:
-            parts.append(payload[start:at])
-            start = at + 4
-            at = payload.find(_MAGIC, start)
-        else:
-            at = payload.find(_MAGIC, at + 1)
-    parts.append(payload[start:])
-    return parts
-
-
-def _encode(payload):
-    parts = _split(payload)
-    if len(parts) == 1:
-        return b"".join((_MAGIC, _pack_word(len(payload)), payload, b"\0" * (-len(payload) % 4)))
-    pieces = []
-    for i, part in enumerate(parts):
-        flag = _BEGIN if i == 0 else _END if i == len(parts) - 1 else _MIDDLE
-        pieces += (_MAGIC, _pack_word(flag << 29 | len(part)), part, b"\0" * (-len(part) % 4))
-    return b"".join(pieces)
-
 
 _reopening = threading.Lock()    # of files that a fork goes on with
 

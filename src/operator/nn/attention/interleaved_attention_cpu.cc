@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
-#include "base/cpu_limit.h"
 #include "base/ran.h"
 #include "base/round_up.h"
 #include "mxnet/op.h"
 #include "operator/nn/attention/interleaved_attention.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/cpu_gemm/half_sums.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/packed_bfloat_kernels.h"
 #include "operator/nn/cpu_gemm/packed_kernels.h"
@@ -97,25 +97,18 @@ struct HeadProduct {
 #if defined(__x86_64__)
   // Pairs of numbers are multiplied, so each row of a has an even number of them.
   bool Bfloat(const Matrix& a, const Matrix& b, const Matrix& c) {
-    constexpr int64_t kRows = 224;  // of a block, whose sums stay in the second-level cache
     const int64_t depth = a.columns, n = c.columns;
     if (!bfloat || depth % 2 != 0 || depth == 0) return false;
     packed.resize(static_cast<size_t>(RoundUp(n, int64_t{kBfloatLanes}) * depth));
     (tb ? BfloatPackRows : BfloatPackColumns)(n, depth, reinterpret_cast<const bfloat16*>(b.data), b.stride, packed.data());
-    float* const sums = Room(std::min(kRows, a.rows) * n);
-    const bfloat16* rows[kRows];
-    const bool tiles = HasAmx();
-    BfloatBlock block;
-    block.depth = depth, block.filters = block.ld = n, block.pitch = a.stride, block.rows = rows;
-    for (int64_t first = 0; first < a.rows; first += kRows) {
+    float* const sums = Room(std::min(kHalfRows, a.rows) * n);
+    const float factor = static_cast<float>(scale);
+    for (int64_t first = 0; first < a.rows; first += kHalfRows) {
       const auto* from = reinterpret_cast<const bfloat16*>(a.data) + first * a.stride;
-      block.count = block.stride = std::min(kRows, a.rows - first);
-      for (int64_t i = 0; i < block.count && !tiles; ++i) rows[i] = from + i * a.stride;
-      block.flat = tiles ? from : nullptr;
-      BfloatGemmsWide(block, packed.data(), 0, PackedPanels(n, kBfloatLanes), {}, sums, n);
-      const float factor = static_cast<float>(scale);
-      for (int64_t i = 0; factor != 1 && i < block.count * n; ++i) sums[i] *= factor;
-      Write(sums, c, first, block.count);
+      const int64_t rows = std::min(kHalfRows, a.rows - first);
+      HalfSums({from, a.stride, rows, depth}, n, packed.data(), 0, PackedPanels(n, kBfloatLanes), nullptr, sums, n);
+      for (int64_t i = 0; factor != 1 && i < rows * n; ++i) sums[i] *= factor;
+      Write(sums, c, first, rows);
     }
     return true;
   }

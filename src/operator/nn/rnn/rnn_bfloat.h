@@ -9,6 +9,7 @@
 
 #include "base/half.h"
 #include "mxnet/kernel_args.h"
+#include "operator/nn/cpu_gemm/half_sums.h"
 #include "operator/nn/rnn/rnn.h"
 
 namespace mxnet {
@@ -31,15 +32,6 @@ void HalfPackColumns(int64_t filters, int64_t depth, const bfloat16* from, bfloa
  * last units being filled up to as many. */
 void HalfPackGates(int64_t gates, int64_t hidden, int64_t depth, const bfloat16* from, bfloat16* packed);
 
-struct HalfMatrix {
-  const bfloat16* rows = nullptr;
-  int64_t pitch = 0;  // even; an odd row has a zero behind it
-  int64_t count = 0, depth = 0;
-};
-/* sums(count, columns of the panels) = rows * panels [begin, end) + bias; that of column j is
- * bias[j], whole vectors of 16. On the calling thread. */
-void HalfSums(const HalfMatrix& a, int64_t filters, const bfloat16* packed, int64_t begin, int64_t end, const float* bias, float* sums,
-              int64_t ld);
 /* All panels on several threads, to sums(count, filters). With `room` for as many, products are
  * added to what is there. */
 void HalfProductTo(const HalfMatrix& a, int64_t filters, const bfloat16* packed, float* room, float* sums);

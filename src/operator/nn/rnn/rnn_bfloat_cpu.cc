@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/cpu_limit.h"
 #include "base/round_up.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
@@ -17,7 +16,6 @@ namespace {
 
 static_assert(kHalfPanel == 2 * kBfloatLanes, "a panel is two vectors");
 
-constexpr int64_t kMostRows = 224;    // of a block, which stays in the second-level cache
 constexpr double kFasterTiles = 4;    // than float32; gates take their time beside the products
 constexpr int64_t kPacked = 1 << 16;  // elements that pay for a thread
 
@@ -72,30 +70,12 @@ void HalfPackGates(int64_t gates, int64_t hidden, int64_t depth, const bfloat16*
   });
 }
 
-void HalfSums(const HalfMatrix& a, int64_t filters, const bfloat16* packed, int64_t begin, int64_t end, const float* bias, float* sums,
-              int64_t ld) {
-  const bfloat16* rows[kMostRows];
-  const bool tiles = HasAmx();
-  BfloatBlock block;
-  block.depth = a.depth, block.filters = filters, block.ld = ld, block.pitch = a.pitch;
-  BfloatEpilogue e;
-  e.bias = bias;
-  for (int64_t first = 0; first < a.count; first += kMostRows) {
-    const bfloat16* const from = a.rows + first * a.pitch;
-    block.count = block.stride = std::min(kMostRows, a.count - first);
-    for (int64_t i = 0; i < block.count && !tiles; ++i) rows[i] = from + i * a.pitch;
-    block.rows = rows, block.flat = tiles ? from : nullptr;
-    BfloatGemmsWide(block, packed, begin, end, e, sums + first * ld, ld);
-  }
-}
-
 #else  // the kernels are written for x86
 
 bool RnnInBfloat(const KernelArgs&, int) { return false; }
 void HalfPackRows(int64_t, int64_t, const bfloat16*, bfloat16*) {}
 void HalfPackColumns(int64_t, int64_t, const bfloat16*, bfloat16*) {}
 void HalfPackGates(int64_t, int64_t, int64_t, const bfloat16*, bfloat16*) {}
-void HalfSums(const HalfMatrix&, int64_t, const bfloat16*, int64_t, int64_t, const float*, float*, int64_t) {}
 
 #endif
 
