@@ -237,8 +237,9 @@ def race(runs, script, arguments, names, rounds, clock="wall", recover=lambda er
             takers = [c for c in contestants if not said[c.name] or w in said[c.name]]
             if not takers or takers[0] is not contestants[0]:
                 continue
-            once = max(c.time(w, 1, 2)[0] for c in takers)
-            each = {c.name: max(1, min(2000, int(0.02 / once))) for c in takers}
+            own = {c.name: c.time(w, 1, 2)[0] for c in takers}
+            each = {n: max(1, min(2000, int(0.02 / seconds))) for n, seconds in own.items()}
+            once = max(own.values())
             if once < 0.005:
                 calls[w] = each
             else:   # at once: later its arrays would have to be made again, and calls to settle cost as much

@@ -61,7 +61,9 @@ def random_csr(rows, columns, percent):
     ends = np.concatenate([[0], np.cumsum(counts)]).astype("int64")
     step = columns / np.maximum(np.repeat(counts, counts), 1)
     place = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-    index = np.minimum(((place + rng.random(ends[-1])) * step).astype("int64"), columns - 1)
+    first, behind = ((place + k) * step + 1e-6 for k in (0, 1))  # each column once in a row
+    first = first.astype("int64")
+    index = first + (rng.random(ends[-1]) * (behind.astype("int64") - first)).astype("int64")
     return rng.standard_normal(ends[-1]).astype("float32"), index, ends
 
 

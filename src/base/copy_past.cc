@@ -22,6 +22,15 @@ int64_t LastLevelCacheBytes() {
   return kAssumed;
 }
 
+int64_t CoreCacheBytes() {
+  constexpr int64_t kAssumed = 512 << 10, kMost = 4 << 20;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const int64_t size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (size > 0) return std::clamp<int64_t>(size, 256 << 10, kMost);
+#endif
+  return kAssumed;
+}
+
 #if defined(__SSE2__)
 void CopyPast(void* to, const void* from, int64_t bytes) {
   const char* f = static_cast<const char*>(from);

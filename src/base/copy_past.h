@@ -8,6 +8,8 @@ namespace mxnet {
 
 /* Bytes of the last-level cache that a program may count on. */
 int64_t LastLevelCacheBytes();
+/* Bytes of the largest cache of one core's own. */
+int64_t CoreCacheBytes();
 
 /* Where a call reads and writes so many bytes, the caches lose its first results before its end. At
  * the size of the cache half of them are still there. */

@@ -36,6 +36,7 @@ constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;  // processors that others may use
 constexpr double kRest = 0.4;     // what a crowd leaves of all processors
+constexpr double kMore = 0.1;     // and the processors that it lacks
 constexpr double kBusy = 0.4;     // part of its time that a busy thread computes, or would
 
 int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
@@ -129,7 +130,8 @@ struct Watch {
   std::atomic<int64_t> hold{kHold}, held{0}, left{0};
   // the same of a crowd of this process's own threads
   std::atomic<int64_t> crowd_hold{kHold}, crowd_end{0};
-  std::atomic<int64_t> seen{0}, seen_own{0};  // when somebody looked last, and the time used until then
+  std::atomic<int64_t> crowd_seen{-kLongestHold};  // when a window looked like one
+  std::atomic<int64_t> seen{0}, seen_own{0};       // when somebody looked last, and the time used until then
   // of shared cores: begin of the span; how long spans were and what others used in them
   std::atomic<int64_t> span{0}, beside_passed{0}, beside_used{0};
   std::atomic<bool> first{true}, suspected{false};
@@ -218,12 +220,24 @@ struct Watch {
       delay = 0;
       window_own = Now(CLOCK_PROCESS_CPUTIME_ID);
     }
-    if (delay.fetch_add(time) + time < kMuch || now < crowd_end) return;
+    const int64_t waited = delay.fetch_add(time) + time;
+    if (waited < kMuch || now < crowd_end) return;
     // who has all processors waits for nobody else
     const int64_t passed = now - window, used = Now(CLOCK_PROCESS_CPUTIME_ID) - window_own;
     cpu_set_t set;
-    if (passed > kTurn / 2 && static_cast<double>(used) > (Affinity(&set) - kRest) * static_cast<double>(passed)) return Crowd(now);
-    Suspect(now);
+    const double all = Affinity(&set) * static_cast<double>(passed);
+    if (passed <= kTurn / 2 || static_cast<double>(used) <= all - kRest * static_cast<double>(passed)) return Suspect(now);
+    // Threads that could all run at once, and that the kernel keeps on one processor for some time,
+    // are no crowd: together they run and wait no longer than the processors are there.
+    if (static_cast<double>(used + waited) > all + kMore * static_cast<double>(passed) && Again(now)) Crowd(now);
+  }
+
+  // Times of threads are not taken at once: a crowd shows in a second window soon after.
+  bool Again(int64_t now) {
+    const int64_t passed = now - crowd_seen;
+    if (passed < kWindow) return false;
+    crowd_seen = now;
+    return passed < 4 * kWindow;
   }
 
   // Threads wait for processors: for other processes, or for this one's own threads?
@@ -245,7 +259,7 @@ struct Watch {
     if (used < 0 || used > Free() + kLittle || hidden)
       Enter(now);
     else
-      Crowd(now);
+      next = now + kHold;
   }
 
   void Crowd(int64_t now) {

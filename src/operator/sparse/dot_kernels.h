@@ -25,6 +25,10 @@ struct DotCall {
   bool far;
   const void* narrow = nullptr;  // for one column: `index` in so many bytes a number
   int narrow_bytes = 0;
+  // Gathering into several columns: for each row of the csr matrix the first of its elements that
+  // take part and the one behind the last, in place of all; products are added to `out`.
+  const int64_t *first = nullptr, *last = nullptr;
+  bool adds = false;
 };
 
 }  // namespace sparse

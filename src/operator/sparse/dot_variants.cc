@@ -82,24 +82,30 @@ inline void PrefetchRow(const T* row, int64_t bytes) {
 constexpr int64_t kStream = 768;
 
 template <typename T, typename I>
-inline void PrefetchElements(const I* index, const T* values, int64_t n) {
-  __builtin_prefetch(index + n + kStream * static_cast<int64_t>(sizeof(int64_t) / sizeof(I)));
-  __builtin_prefetch(values + n + kStream);
+inline void PrefetchElements(const I* index, const T* values, int64_t n, int64_t ahead = kStream) {
+  __builtin_prefetch(index + n + ahead * static_cast<int64_t>(sizeof(int64_t) / sizeof(I)));
+  __builtin_prefetch(values + n + ahead);
 }
 
-/* Columns `at` to `at + B::kElements` of all rows. */
-template <typename T, typename B, bool kFar>
+enum class Reach { kNear, kFar, kPart };
+
+/* Columns `at` to `at + B::kElements` of all rows; kPart: of the call's elements of them. */
+template <typename T, typename B, Reach kReach>
 void GatherBlock(const DotCall<T>& c, int64_t at) {
   constexpr int64_t kRowBytes = B::kElements * static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kRowsAhead = 8;
+  constexpr bool kPart = kReach == Reach::kPart;
   const T *const dense = c.dense + at, *const values = c.values;
   const int64_t *const index = c.index, step = c.dense_step, total = c.indptr[c.end];
   for (int64_t r = c.begin; r < c.end; ++r) {
     B sum, other;
-    int64_t n = c.indptr[r];
-    const int64_t last = c.indptr[r + 1];
+    int64_t n = kPart ? c.first[r] : c.indptr[r];
+    const int64_t last = kPart ? c.last[r] : c.indptr[r + 1];
+    const int64_t ahead = kPart ? c.first[std::min(r + kRowsAhead, c.end - 1)] - n : kStream;
+    if (kPart && c.adds) sum.Load(c.out + r * c.out_step + at);
     for (; n + 3 < last; n += 4) {  // asking for what comes costs as much as an element
-      PrefetchElements(index, values, n);
-      if (kFar && n + kAhead + 3 < total)
+      PrefetchElements(index, values, n, ahead);
+      if (kReach == Reach::kFar && n + kAhead + 3 < total)
         for (int64_t k = n + kAhead; k < n + kAhead + 4; ++k) PrefetchRow(dense + index[k] * step, kRowBytes);
       sum.AddProduct(values[n], dense + index[n] * step);
       other.AddProduct(values[n + 1], dense + index[n + 1] * step);
@@ -407,8 +413,10 @@ void Gather(const DotCall<T>& c) {
     using B = decltype(block);
     if constexpr (B::kElements == 1)
       VisitIndex(c, [&](const auto* index) { c.dense_step == 1 ? GatherColumn<true>(c, at, index) : GatherColumn<false>(c, at, index); });
+    else if (c.first)
+      GatherBlock<T, B, Reach::kPart>(c, at);
     else
-      c.far ? GatherBlock<T, B, true>(c, at) : GatherBlock<T, B, false>(c, at);
+      c.far ? GatherBlock<T, B, Reach::kFar>(c, at) : GatherBlock<T, B, Reach::kNear>(c, at);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/copy_past.h"
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
@@ -85,22 +86,58 @@ void CopyColumns(const T* from, int64_t from_step, T* to, int64_t to_step, int64
   for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, static_cast<size_t>(count) * sizeof(T));
 }
 
+/* Parts of the rows of a dense matrix, `width` columns of which are read, that each stay in a
+ * core's own cache. One part where each row of csr has few elements in one. */
+int64_t PartsOf(int64_t inner, int64_t bytes, int64_t width, int64_t rows, int64_t count) {
+  constexpr int64_t kElements = 24, kMost = 16;  // behind it csr's positions take as long
+  const int64_t most = CoreCacheBytes() / 8 * 5, parts = (bytes + most - 1) / most;
+  if (parts <= 1 || width < 2 || width % 2 != 0) return 1;  // a single column has kernels of its own
+  return parts <= std::min(kMost, inner) && count / rows / parts >= kElements ? parts : 1;
+}
+
+/* Where the elements of each row begin that belong to part 0, 1, ... of the columns, and where the
+ * last part ends: (parts + 1) times `rows` positions. REQUIRES: rows are ascending. */
+int64_t* PartPositions(KernelArgs& args, const int64_t* indptr, const int64_t* index, int64_t rows, int64_t inner, int64_t parts,
+                       int threads) {
+  int64_t* const at = Take<int64_t>(args, (parts + 1) * rows);
+  ParallelForThreads(threads, rows, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t n = at[r] = indptr[r];
+      for (int64_t p = 1; p < parts; ++p)
+        at[p * rows + r] = n = std::lower_bound(index + n, index + indptr[r + 1], inner * p / parts) - index;
+      at[parts * rows + r] = indptr[r + 1];
+    }
+  });
+  return at;
+}
+
 /* out = csr times dense, which has `inner` rows. Where they are read often and lie far apart, some
- * columns at a time are put together. */
+ * columns at a time are put together; where a core's cache does not hold them, a part of the rows
+ * comes after the other. */
 template <typename T>
-void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, const T* dense, int64_t inner,
-            int64_t columns, T* out, const NarrowColumns& narrow = {}) {
+void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const T* values, int64_t rows, bool sorted, const T* dense,
+            int64_t inner, int64_t columns, T* out, const NarrowColumns& narrow = {}) {
   if (rows == 0 || columns == 0) return;
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   const int threads = Threads(count + rows, columns);
+  const bool stripes = columns >= 2 * kStripe && count >= 4 * inner && inner * columns * item > kNear;
+  const int64_t used = stripes ? kStripe : columns, bytes = inner * used * item;
+  const int64_t parts = sorted && columns % 2 == 0 ? PartsOf(inner, bytes, used, rows, count) : 1;
+  const int64_t* const positions = parts > 1 ? PartPositions(args, indptr, index, rows, inner, parts, threads) : nullptr;
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
     ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
-      if (begin < end)
-        GatherProduct(DotCall<T>{indptr, index, values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear,
-                                 narrow.numbers, narrow.bytes});
+      if (begin == end) return;
+      DotCall<T> call{indptr,         index,       values, begin, end, from, step, out + at, columns, width, inner * step * item > kNear,
+                      narrow.numbers, narrow.bytes};
+      if (!positions) return GatherProduct(call);
+      call.far = false;
+      for (int64_t p = 0; p < parts; ++p) {
+        call.first = positions + p * rows, call.last = positions + (p + 1) * rows, call.adds = p > 0;
+        GatherProduct(call);
+      }
     });
   };
-  if (columns < 2 * kStripe || count < 4 * inner || inner * columns * item <= kNear) return stripe(dense, columns, 0, columns);
+  if (!stripes) return stripe(dense, columns, 0, columns);
   T* const packed = Take<T>(args, inner * kStripe);
   for (int64_t at = 0; at < columns; at += kStripe) {
     const int64_t width = std::min(kStripe, columns - at);
@@ -394,7 +431,7 @@ void Product::Store(const Matrix& right, const TBlob& out, bool transpose_out) c
       if (transposed_)
         Scatter(args_, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, n, rows_, to, narrow);
       else
-        Gather(args_, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, n, to, narrow);
+        Gather(args_, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, right.rows, n, to, narrow);
       if (to != target) Transpose(to, rows_, n, target);
     });
   });
@@ -414,7 +451,7 @@ struct Product::Kept {
     if (scatters)
       Scatter(args, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, right.columns, count, to, narrow);
     else
-      Gather(args, csr.indptr, csr.index, csr.values, csr.rows, dense, right.rows, right.columns, to);
+      Gather(args, csr.indptr, csr.index, csr.values, csr.rows, csr.sorted, dense, right.rows, right.columns, to);
   }
 };
 

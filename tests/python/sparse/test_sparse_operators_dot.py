@@ -195,6 +195,25 @@ def test_many_rows_of_different_lengths(dtype, tolerance, most):
     np.testing.assert_allclose(got, np.diff(sums[ends]), rtol=tolerance, atol=max(tolerance, 1e-9))
 
 
+@pytest.mark.parametrize("dtype,tolerance", [("float32", 1e-4), ("float64", 1e-12)])
+@pytest.mark.parametrize("inner,columns", [(9_000, 64), (40_000, 32), (40_000, 66), (40_000, 129), (20_000, 200), (70_000, 33)])
+def test_right_factors_that_a_core_does_not_hold(dtype, tolerance, inner, columns):
+    """Their rows are read in parts, each by all rows of the csr matrix."""
+    rng = np.random.RandomState(inner)
+    rows = 40
+    index = [np.sort(rng.choice(inner, n, replace=False)) for n in rng.choice([0, 5, inner // 30, inner // 10], rows)]
+    index[3] = np.arange(inner // 2, inner // 2 + 700)      # one part has them all
+    ends = np.concatenate([[0], np.cumsum([len(i) for i in index])])
+    values = rng.uniform(-1, 1, ends[-1]).astype(dtype)
+    dense = rng.uniform(-1, 1, (inner, columns)).astype(dtype)
+    want = np.stack([values[b:e].astype("float64") @ dense[i] for b, e, i in zip(ends, ends[1:], index)])
+    order = np.concatenate([b + rng.permutation(e - b) for b, e in zip(ends, ends[1:])])
+    for way in (np.arange(ends[-1]), order):                # of rows in no order nothing is known
+        matrix = mx.nd.sparse.csr_matrix((values[way], np.concatenate(index)[way], ends), shape=(rows, inner), dtype=dtype)
+        got = mx.nd.dot(matrix, mx.nd.array(dense, dtype=dtype))
+        np.testing.assert_allclose(got.asnumpy(), want, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("dtype,tolerance", [("float32", 2e-5), ("float64", 1e-12)])
 @pytest.mark.parametrize("last", [0, 1, 3, 40])
 def test_a_vector_times_short_rows(dtype, tolerance, last):
