@@ -76,11 +76,18 @@ void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small) {
   }
 }
 
-void JoinSmallPages(const PageRange& pages, bool now) {
+void AssumeSlowPages(int count) { g_small.store(count, std::memory_order_relaxed); }
+
+void JoinToPage(char* page) {
   constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers do not have
+  madvise(page, kHugePage, MADV_HUGEPAGE);
+  Time([page] { madvise(page, kHugePage, kCollapse); });
+}
+
+void JoinSmallPages(const PageRange& pages, bool now) {
   madvise(pages.begin, pages.bytes, MADV_HUGEPAGE);
   for (size_t at = 0; now && at < pages.bytes && g_small.load(std::memory_order_relaxed) == 0; at += kHugePage)
-    Time([&] { madvise(pages.begin + at, kHugePage, kCollapse); });
+    JoinToPage(pages.begin + at);
 }
 
 }  // namespace mxnet

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "mxnet/base.h"
+
 namespace mxnet {
 
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -33,6 +35,10 @@ void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small);
 /* Small pages that are written may become huge: where `now`, at once, unless huge pages were slow
  * to come lately; else when the kernel gets round to it. */
 void JoinSmallPages(const PageRange& pages, bool now);
+/* The same at once for the small pages of one huge page, whatever it takes. */
+MXNET_DLL void JoinToPage(char* page);
+/* For tests: so many of the next pages are small, as where huge ones are slow. */
+MXNET_DLL void AssumeSlowPages(int count);
 
 }  // namespace mxnet
 #endif  // MXNET_BASE_HUGE_PAGES_H_

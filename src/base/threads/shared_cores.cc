@@ -36,7 +36,7 @@ constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;  // processors that others may use
 constexpr double kRest = 0.4;     // what a crowd leaves of all processors
-constexpr double kMore = 0.1;     // and the processors that it lacks
+constexpr double kMore = 0.4;     // and the processors that it lacks at least
 constexpr double kBusy = 0.4;     // part of its time that a busy thread computes, or would
 
 int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
