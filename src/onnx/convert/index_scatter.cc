@@ -56,7 +56,9 @@ Value WholeRows(const Call& c, const Value& indices, const Shape& x) {
   if (from == attrs.end() || from->second != Text(one)) return Value();
   for (int i = 1; i < x.ndim(); ++i)
     if (indices.shape()[i] != x[i]) return Value();
-  return c.Reshape(SliceAll(c, indices, Sizes(one.size(), 0), one, Sizes(one.size(), 1)), Shape{one[0]});
+  Value rows;  // what was repeated: nothing else reads the repetition, as a rule
+  rows.kind = Value::kTensor, rows.type = {Shape(one), indices.dtype()}, rows.entry = indices.entry.node->inputs[0];
+  return c.Reshape(rows, Shape{one[0]});
 }
 
 void ScatterElementsNumbers(Call& c) {

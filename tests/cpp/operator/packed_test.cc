@@ -303,6 +303,38 @@ TEST(Packed, Dense) {
       }
 }
 
+// Sums of many rows and elements are taken in parts, in the same order: a row's are those of the
+// row alone, which has no parts, also where the last filters fill no vector, where the addend is
+// the result, and where the data is not finite.
+TEST(Packed, DeepSumsInParts) {
+  const int64_t m = 45, n = 150, k = 5001;
+  auto x = Random(m * k, 1);
+  const auto w = Random(n * k, 2), b = Random(n, 3), a = Random(m * n, 4);
+  x[3 * k + 4000] = NAN;
+  std::vector<float> packed(PackedDenseSize(n, k));
+  PackDense(w.data(), n, k, packed.data());
+  const auto run = [&](int64_t first, int64_t rows, bool bounded, const float* addend, float* y) {
+    DenseCall call;
+    call.m = rows, call.n = n, call.k = k, call.data = x.data() + first * k, call.bias = b.data(), call.out = y;
+    if (bounded) call.post = {EpilogueKind::kRelu};
+    std::vector<std::vector<char>> blocks;
+    PackedDense(call, packed.data(), addend, [&](size_t bytes) { return blocks.emplace_back(bytes, 0x7f).data(); });
+  };
+  for (const bool bounded : {false, true}) {
+    std::vector<float> alone(m * n, NAN);
+    for (int64_t i = 0; i < m; ++i) run(i, 1, bounded, a.data() + i * n, alone.data() + i * n);
+    for (const bool over : {false, true}) {
+      std::vector<float> y = over ? a : std::vector<float>(m * n, NAN);
+      run(0, m, bounded, over ? y.data() : a.data(), y.data());
+      EXPECT_EQ(0, std::memcmp(alone.data(), y.data(), y.size() * sizeof(float))) << bounded << over;
+    }
+    double sum = b[7] + static_cast<double>(a[5 * n + 7]);
+    for (int64_t l = 0; l < k; ++l) sum += static_cast<double>(x[5 * k + l]) * w[7 * k + l];
+    EXPECT_NEAR(alone[5 * n + 7], bounded ? std::max(sum, 0.) : sum, 2e-4);
+    EXPECT_TRUE(std::isnan(alone[3 * n])) << bounded;
+  }
+}
+
 TEST(Packed, SameBitsForAnyNumberOfThreads) {
   const Case cases[] = {{1, 40, 40, 32, 48, 1, 1, 1, 1, 0, 0, 1},
                         {1, 7, 7, 160, 960, 1, 1, 1, 1, 0, 0, 1},

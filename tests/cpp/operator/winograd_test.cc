@@ -403,6 +403,43 @@ TEST(Winograd, RuleAndMeasurementChoose) {
   EXPECT_EQ(first, MethodByMeasurement(large.call, true));
 }
 
+// Weights of 4x4 tiles that come from memory take as long as smaller tiles, unless many pixels read
+// them; these hold less.
+TEST(Winograd, LargeWeightsOfFewPixelsHaveSmallTiles) {
+  const auto chosen = [](int64_t size, int64_t channels) {
+    return static_cast<int>(MethodByRule(Problem({1, size, size, channels, channels, 1, 1}, ConvPass::kForward, false).call, true));
+  };
+  EXPECT_EQ(2, chosen(14, 512));
+  EXPECT_EQ(2, chosen(16, 512));
+  EXPECT_EQ(4, chosen(28, 512));
+  EXPECT_EQ(4, chosen(14, 256));
+}
+
+// Nobody waits for trials of narrow groups where the library is known to be faster.
+TEST(Winograd, NarrowGroupsByRule) {
+  static int library_calls;
+  struct Replaced {
+    const Hooks before = g_hooks;
+    Replaced() {
+      g_hooks.convolution = [](KernelArgs&, const ConvCall&) { return ++library_calls, true; };
+    }
+    ~Replaced() { g_hooks = before; }
+  } replaced;
+  Problem p({1, 28, 28, 64, 64, 1, 1}, ConvPass::kForward, false);
+  for (int64_t width : {8, 16}) {
+    p.call.dims.groups = 64 / width;
+    for (CpuLevel level : {CpuLevel::kV3, DetectedCpuLevel()}) {
+      CpuLevelScope cap(level);
+      const bool known = width == 8 && CurrentCpuLevel() >= CpuLevel::kV4;
+      library_calls = 0;
+      EXPECT_EQ(known ? ConvMethod::kLibrary : ConvMethod::kPacked, MethodByRule(p.call, true)) << width;
+      EXPECT_EQ(0, library_calls);
+      MethodByMeasurement(p.call, true);
+      EXPECT_EQ(known, library_calls == 0) << width;
+    }
+  }
+}
+
 // With whole vectors nobody waits for trials, in training either, and every process chooses alike.
 TEST(Winograd, RuleDecidesInTraining) {
   static int library_calls;

@@ -1,7 +1,9 @@
 """Recurrent layers and cells: against what mxnet 1.9.1 computes, against each other, compiled,
 exported, and their gradients."""
 import json
+import os
 import pathlib
+import subprocess
 import sys
 
 import numpy as np
@@ -202,6 +204,31 @@ def test_packed_sizes(kind, batch):
         compiled = layer(x)
     layer.hybridize(False)
     assert_same(layer(x), compiled, 2e-4)
+
+
+SHARED = """
+import hashlib, sys
+import mxnet as mx
+mx.random.seed(3)
+for kind in (mx.gluon.rnn.GRU, mx.gluon.rnn.LSTM):
+    layer = kind(101, use_sequence_length=True)
+    layer.initialize(mx.init.Uniform(0.3))
+    x = mx.nd.random.uniform(-1, 1, shape=(9, 13, 40))
+    lengths = mx.nd.arange(13, dtype='int32') % 10
+    out, states = layer(x, layer.begin_state(13), lengths)
+    print(hashlib.sha256(b"".join(a.asnumpy().tobytes() for a in [out, *states])).hexdigest())
+"""
+
+
+def test_threads_share_sequences():
+    """Each takes some of them: not a bit depends on how many threads there are."""
+    def run(threads):
+        return subprocess.run([sys.executable, '-c', SHARED], env={**os.environ, 'OMP_NUM_THREADS': str(threads)},
+                              capture_output=True, text=True, check=True).stdout
+    alone = run(1)
+    assert len(alone.split()) == 2
+    assert run(2) == alone
+    assert run(3) == alone
 
 
 def test_layer_in_networks(tmp_path):

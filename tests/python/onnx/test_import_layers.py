@@ -182,8 +182,11 @@ def test_rows_written_by_repeated_indices():
     """Whole rows, as detectors put regions together."""
     nodes = [node("Expand", ["i", "s"], ["e"]), node("ScatterElements", ["x", "e", "u"], ["y"], axis=0)]
     index = np.array([4, 0, -2]).reshape(3, 1, 1)
-    check(nodes, {"x": floats(6, 2, 5), "i": index, "u": floats(3, 2, 5)}, {"s": np.array([3, 2, 5])})
-    check(nodes, {"x": floats(6, 4, 5), "i": index, "u": floats(3, 2, 5)}, {"s": np.array([3, 2, 5])})
+    for height, repeated in ((2, False), (4, True)):   # indices are not written out where rows are whole
+        values, weights = {"x": floats(6, height, 5), "i": index, "u": floats(3, 2, 5)}, {"s": np.array([3, 2, 5])}
+        check(nodes, values, weights)
+        symbol = mx.onnx.load(model(nodes, values, weights)).convert()[0]
+        assert ("broadcast_to" in symbol.tojson()) == repeated
 
 
 @pytest.mark.parametrize("mode, opset, ratio", [("avg", 10, 2), ("avg", 16, 0), ("max", 10, 2),

@@ -96,6 +96,37 @@ def test_integers_and_what_loses_too_much_stay(tmp_path):
         np.testing.assert_array_equal(low[name].asnumpy(), value.asnumpy())
 
 
+@pytest.mark.parametrize("rows, guarded", [(20, False), (3, False), (20, True)])
+def test_attention_between_layers(tmp_path, rows, guarded):
+    """It reads and writes what the layers around it have, where the processor multiplies that: not
+    of few rows, nor with zeros in the place of weights that are not numbers."""
+    rng = np.random.RandomState(5)
+    constants = {name: (rng.randn(32, 32) / 4).astype("float32") for name in "qkvo"}
+    constants.update(split=np.array([0, 0, 4, 8]), joined=np.array([0, 0, 32]), scale=np.float32(0.35), zero=np.float32(0))
+    nodes = []
+    for name, perm in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        nodes += [helper.make_node("MatMul", ["x", name], [name + "1"]), helper.make_node("Reshape", [name + "1", "split"], [name + "2"]),
+                  helper.make_node("Transpose", [name + "2"], [name + "3"], perm=perm)]
+    nodes += [helper.make_node("MatMul", ["q3", "k3"], ["s1"]), helper.make_node("Mul", ["s1", "scale"], ["s2"]),
+              helper.make_node("Add", ["s2", "mask"], ["s3"]), helper.make_node("Softmax", ["s3"], ["w"], axis=-1)]
+    if guarded:
+        nodes += [helper.make_node("IsNaN", ["w"], ["nan"]), helper.make_node("Where", ["nan", "zero", "w"], ["counted"])]
+    nodes += [helper.make_node("MatMul", ["counted" if guarded else "w", "v3"], ["a1"]),
+              helper.make_node("Transpose", ["a1"], ["a2"], perm=[0, 2, 1, 3]), helper.make_node("Reshape", ["a2", "joined"], ["a3"]),
+              helper.make_node("MatMul", ["a3", "o"], ["y"])]
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    path = _save(tmp_path / "m.onnx", nodes, [value("x", ["n", "t", 32]), value("mask", ["n", 1, 1, "t"])], [value("y", ["n", "t", 32])],
+                 constants)
+    x = rng.randn(2, rows, 32).astype("float32")
+    mask = np.where(np.arange(rows) < rows - np.array([[0], [1]]), 0, -1e4).astype("float32")[:, None, None]
+    exact, low = mx.onnx.load(path), mx.onnx.load(path, precision="bfloat16")
+    a, b = (m.run({"x": x, "mask": mask})["y"].asnumpy() for m in (exact, low))
+    np.testing.assert_allclose(b, a, atol=0.03 * np.abs(a).max())
+    line = next(text for text in low.explain(runs=1).splitlines() if " _fused_attention " in text and "->" in text)
+    narrow = low.precision is not None and rows >= 8 and not guarded
+    assert line.count("bfloat16") == (4 if narrow else 0), line
+
+
 def test_layers_in_integers_behind_layers_in_floats(tmp_path):
     rng = np.random.RandomState(3)
     constants = {"v": (rng.randn(48, 64) / 7).astype("float32"), "w": rng.randint(0, 256, (64, 16)).astype("uint8"),

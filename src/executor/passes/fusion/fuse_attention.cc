@@ -6,8 +6,9 @@
 // was dropped from the counters of its random numbers, which an operator of its own reserves. On
 // the CPU it is computed in float32, of 16-bit arrays, too; on a GPU in the 16-bit types of the
 // products, around a softmax in the same type or in float32. Mixed precision multiplies the weights
-// in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is
-// rounded to it before anybody reads it. Stacks of four dimensions, (batch, heads, rows, width),
+// in float32 by widened values: that is attention in their 16-bit type where the result is rounded
+// to it before anybody reads it, on a GPU and, of bfloat16 in inference, on a CPU that has products
+// for it. Stacks of four dimensions, (batch, heads, rows, width),
 // are read as stacks of three. On the CPU, in inference, keys and values that several heads share
 // need not be repeated, and zeros in the place of weights that are NaN are the kernel's.
 #include <algorithm>
@@ -185,9 +186,28 @@ class Attentions {
   bool operator()(const NodePtr& n, Written* w) {
     const Role role = RoleOf(*n);
     if (role != Role::kBatchedMatrixProduct && role != Role::kAttentionValues) return false;
+    const NodePtr narrowed = NarrowedBy(n);
+    if (narrowed && Take(n, narrowed, w) && !(on_cpu_ && w->param.zeros)) return true;
+    *w = Written();
+    return Take(n, nullptr, w);
+  }
+
+ private:
+  /* The cast to a 16-bit type that attention may compute in although this product does not. */
+  NodePtr NarrowedBy(const NodePtr& n) const {
+    const NodeEntry out{n, 0, 0};
+    if (view_.dtype(out) != kFloat32) return nullptr;
+    if (!on_cpu_) return narrowing_(n);
+    const Shape& shape = view_.shape(out);
+    if (!shares_ || shape.ndim() < 2 || !nn::BfloatAttentionTakes(shape[shape.ndim() - 2])) return nullptr;
+    const NodePtr cast = narrowing_(n);
+    return cast && view_.dtype({cast, 0, 0}) == kBfloat16 ? cast : nullptr;
+  }
+
+  bool Take(const NodePtr& n, const NodePtr& narrowed, Written* w) {
     const NodeEntry out{n, 0, 0};
     const bool in_float = view_.dtype(out) == kFloat32;
-    if (!on_cpu_ && in_float) w->narrowed = narrowing_(n);
+    w->narrowed = narrowed;
     const int dtype = view_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);
     half_ = IsHalf(dtype), narrowed_ = w->narrowed != nullptr;
     if (!half_ && !(on_cpu_ && in_float)) return false;
@@ -207,7 +227,6 @@ class Attentions {
     return w->widened || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return view_.dtype(e) == dtype; });
   }
 
- private:
   /* The parts of the formula that are asked for when it has matched. */
   struct Form {
     Pattern scores = Any(), logits = Any(), softmax = Any(), dropped = Any(), weights = Any(), written = Any();

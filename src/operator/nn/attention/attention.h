@@ -61,6 +61,8 @@ struct AttentionDims {
 /* On the CPU, in bfloat16 with float32 sums: the weights are rounded once. False, and nothing done,
  * where that is not the way: another dtype or processor, dropout, or few rows. */
 bool BfloatAttention(KernelArgs& args);
+/* Does that compute so many rows of a head, here, without dropout and zeros? */
+bool BfloatAttentionTakes(int64_t rows);
 
 /* On a GPU, forward: arrays, [mask], [length], [draws] -> output, [statistics]; backward: ograd,
  * arrays, [mask], [length], [draws], [output, statistics] -> gradients of the arrays. */

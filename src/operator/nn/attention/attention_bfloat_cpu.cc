@@ -104,14 +104,16 @@ class BfloatHeads {
 
 bool Fits(const KernelArgs& args) {
   const auto& p = args.param<AttentionParam>();
-  if (p.dropout > 0 || p.zeros || !BfloatGemmsHere()) return false;
+  if (p.dropout > 0 || p.zeros) return false;
   for (int i = 0; i < p.Arrays(); ++i)
     if (args.in[i].dtype != kBfloat16) return false;
   const AttentionDims d(args, 0);
-  return d.rows >= kLeastRows && d.columns > 0 && d.width > 0;
+  return BfloatAttentionTakes(d.rows) && d.columns > 0 && d.width > 0;
 }
 
 }  // namespace
+
+bool BfloatAttentionTakes(int64_t rows) { return rows >= kLeastRows && BfloatGemmsHere(); }
 
 bool BfloatAttention(KernelArgs& args) {
   if (!Fits(args)) return false;
@@ -135,6 +137,7 @@ bool BfloatAttention(KernelArgs& args) {
 
 #else  // the kernels are written for x86
 
+bool BfloatAttentionTakes(int64_t) { return false; }
 bool BfloatAttention(KernelArgs&) { return false; }
 
 #endif

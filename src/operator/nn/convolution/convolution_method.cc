@@ -33,6 +33,7 @@ ForkMutex* const g_measuring = new ForkMutex(ForkLevel::kOperator);  // held whi
 constexpr double kSmall = 2e7;               // operations below which Winograd is not tried
 constexpr double kTiny = 2e5;                // below which nothing is measured
 constexpr double kTrial = 6e8;               // operations of one timed run, about: larger batches are judged by a part
+constexpr double kKeptTrial = 1e8;           // the same of a plan for inference, whose first answer somebody waits for
 constexpr int64_t kTrialPixels = 1024;       // at least, where weights are transformed in each call
 constexpr double kSeconds = 0.1;             // after which no further round is run
 constexpr int kRounds = 4, kRuns = 4;        // of each method; the first run of a round warms up
@@ -140,6 +141,18 @@ bool PackingPays(const ConvCall& call) {
 bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::kPacked || m == ConvMethod::kDepthwise; }
 
 /*
+ * Groups of so few channels leave half of a vector of AVX-512 empty in the packed kernels, or more.
+ * The library's took 0.5 to 0.97 of their time on Sapphire Rapids.
+ */
+bool NarrowGroups(const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  const int64_t width = d.channels / d.groups;
+  return call.pass == ConvPass::kForward && CurrentCpuLevel() >= CpuLevel::kV4 && ActiveHooks().convolution && d.groups > 1 &&
+         (width == 4 || width == 8) && Flops(d) >= kTiny && d.filters == d.channels && d.kernel[1] == 3 && d.kernel[2] == 3 &&
+         d.in[0] == 1 && d.dilate[1] == 1 && d.dilate[2] == 1 && call.src.channels_last && call.dst.channels_last;
+}
+
+/*
  * Is the rule as good as a trial? For whole vectors, of the layers of ResNet, Inception, AlexNet
  * and MobileNet on Zen 3 and Zen 5, it chose Winograd and the size of its tiles as the least time
  * does; packed 1x1 convolutions are within 5 % of the library's in a trial, where weights stay in
@@ -151,7 +164,7 @@ bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::
  */
 bool Settled(const ConvCall& call) {
   if (CurrentCpuLevel() < CpuLevel::kV3) return false;
-  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() ||
+  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || NarrowGroups(call) ||
          (call.pass == ConvPass::kForward && PackedTakes(call) && (call.dims.groups == 1 || call.dims.groups == call.dims.filters));
 }
 
@@ -169,7 +182,7 @@ class Trial {
     ConvDims& dims = call_.dims;
     // What is done with the weights in each call must not weigh more than it will.
     const int64_t least = kept ? 1 : (kTrialPixels + dims.OutSize() - 1) / dims.OutSize();
-    dims.batch = std::min(dims.batch, std::max(least, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
+    dims.batch = std::min(dims.batch, std::max(least, static_cast<int64_t>((kept ? kKeptTrial : kTrial) / (Flops(dims) / dims.batch))));
     call_.src.ptr = Filled(&data_, dims.batch * dims.channels * dims.InSize());
     call_.dst.ptr = Filled(&data_, dims.batch * dims.filters * dims.OutSize());
     call_.weight.ptr = Filled(&data_, dims.channels / dims.groups * dims.filters * dims.KernelSize());
@@ -287,8 +300,11 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
 
 }  // namespace
 
-// Multiply-adds of the products, with what transforms and the reading of weights cost in units of
-// them (fitted to Zen 3).
+/*
+ * Multiply-adds of the products, with what transforms and the reading of weights cost in units of
+ * them (fitted to Zen 3). Large weights come from memory: with few pixels, tiles of 4x4 and of 2x2
+ * take the same time then (fitted to Sapphire Rapids), and these hold less than half as much.
+ */
 ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   const ConvDims& dims = call.dims;
   const int64_t pixels = dims.batch * dims.OutSize();
@@ -296,7 +312,7 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   const bool once = !kept && ActiveHooks().convolution;  // weights are packed for one call, and the library, which need not, is there
   if (DepthwiseTakes(call, false))
     method = once && dims.stride[2] > 1 ? ConvMethod::kLibrary : ConvMethod::kDepthwise;
-  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) &&
+  else if (PackedTakes(call) && !NarrowGroups(call) && (dims.groups == 1 || dims.groups < dims.filters) &&
            (once ? PackingPays(call) : pixels >= (kept ? kFewPixels : 64)))
     method = ConvMethod::kPacked;
   double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
@@ -308,7 +324,8 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);
     const bool sums = call.pass == ConvPass::kBackwardWeights && d.Weights() > kLargeSums;
-    const double each = kept ? 8 : sums ? 100 : 48;  // for each weight
+    const bool far = d.Weights() > kLargeWeights;
+    const double each = kept ? (far ? 24 : 8) : sums ? 100 : 48;  // for each weight
     const double work =
         (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + each) + 7.0 * d.Tiles() * (d.c + d.k));
     if (work < least) least = work, method = static_cast<ConvMethod>(size);

@@ -37,6 +37,7 @@ struct PackedBlock {
       nullptr;  // where the pixels' first vectors of filters go, when they do not lie so; their vectors are `apart`. Filters are whole vectors then
   int64_t apart = 0;
   bool onward = false;  // the panel behind the last one will be wanted next
+  bool begun = false;   // sums begin with what the result holds
 };
 
 /* Vectors that filters fill, and panels of them. */

@@ -16,7 +16,8 @@ namespace {
 using nn::PackedBlock;
 using nn::PackedEpilogue;
 
-constexpr int kSums = 2 * kRows;  // vectors
+constexpr int kSums = 2 * kRows;                     // vectors
+constexpr int64_t kWholeDepth = 4608, kPart = 1024;  // deeper sums are taken in parts of at most so many elements
 
 // The epilogue of one line of a panel that the filters do not fill.
 __attribute__((noinline)) void StorePart(const float* line, int64_t n, const PackedEpilogue& e, int64_t filter, const float* addend,
@@ -44,6 +45,13 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
   for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
+  if (block.begun) {
+    const float* from = y + pixel * block.ld + filter;
+#pragma GCC unroll 28
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) sum[r][v] = Load(from + r * block.ld + v * kLanes);
+  }
   // The addend is far away as a rule: its lines come while the products are summed, few at a time
   // as well.
   const float* far = e.addend ? e.addend + pixel * block.ld + filter : nullptr;
@@ -141,17 +149,17 @@ constexpr Tiles<kWidth, kBoth, kHeight...> MakeTiles(std::integer_sequence<int, 
   return {};
 }
 
-// Groups of nearly equal size: a tile of one or two rows costs as much as one of four. The next
-// panel's `ahead` floats come behind this one's.
+// Groups of nearly equal size: a tile of one or two rows costs as much as one of four. `ahead`
+// floats from `next` on are read next.
 template <int kWidth>
-void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
+void Panel(const PackedBlock& block, const float* packed, const float* next, int64_t ahead, const PackedEpilogue& e, int64_t filter,
+           float* y) {
   constexpr int kHeight = kWidth == 1 ? 12 : kSums / kWidth;
   using Heights = std::make_integer_sequence<int, kHeight>;
   using All = decltype(MakeTiles<kWidth, false>(Heights()));
   using Both = decltype(MakeTiles<kWidth, kWidth == 2>(Heights()));
   const int64_t groups = (block.count + kHeight - 1) / kHeight, least = block.count / groups, more = block.count % groups;
   const int64_t rows_of_weights = block.segments * block.depth;
-  const float* next = packed + rows_of_weights * kWidth * kLanes;
   const int64_t step = ahead / (groups * rows_of_weights);
   const TileFn* const by_rows = step > kLanes ? Both::by_rows : All::by_rows;
   int64_t pixel = 0;
@@ -160,6 +168,41 @@ void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const P
     by_rows[rows - 1](block, pixel, packed, next, step, e, filter, y);
     next += rows_of_weights * step;
     pixel += rows;
+  }
+}
+
+using PanelFn = void (*)(const PackedBlock&, const float*, const float*, int64_t, const PackedEpilogue&, int64_t, float*);
+PanelFn PanelOf(int64_t width) { return width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>; }
+
+/*
+ * Deep sums are taken in parts: where a panel and a tile's rows do not stay in the second-level
+ * cache, every tile would read the panel from beyond it, and every panel the rows. Sums wait in the
+ * result meanwhile, so they are taken in the same order as whole ones.
+ */
+bool IsParted(const PackedBlock& block, const PackedEpilogue& e, const float* y) {
+  return block.segments == 1 && block.depth > kWholeDepth && block.count > kRows && !block.outs && e.addend != y;
+}
+
+void PartedGemms(const PackedBlock& block, const float* packed, int64_t begin, int64_t end, const PackedEpilogue& e, float* y) {
+  const int64_t k = block.depth, vectors = nn::PackedVectors(block.filters, kLanes), panels = nn::PackedPanels(block.filters, kLanes),
+                parts = (k + kPart - 1) / kPart;
+  PackedBlock some = block;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t first = k * part / parts;
+    some.shift = block.shift + first, some.depth = k * (part + 1) / parts - first, some.begun = part > 0;
+    const bool last = part + 1 == parts;
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
+      const float* panel = packed + (p * 2 * k + first * width) * kLanes;
+      const bool whole = p * 2 + width <= block.filters / kLanes;
+      if (!whole) {  // its sums have no place to wait
+        if (last) PanelOf(width)(block, packed + p * 2 * k * kLanes, nullptr, 0, e, p * 2 * kLanes, y);
+        continue;
+      }
+      const bool onward = p + 2 < (block.onward || p + 1 < end ? panels : 0);
+      PanelOf(width)(some, panel, onward ? panel + k * 2 * kLanes : panel, onward ? some.depth * 2 * kLanes : 0,
+                     last ? e : PackedEpilogue(), p * 2 * kLanes, y);
+    }
   }
 }
 
@@ -331,11 +374,12 @@ int PackedRows() { return kRows; }
 void PackedGemms(const PackedBlock& block, const float* packed, int64_t begin, int64_t end, const PackedEpilogue& e, float* y) {
   const int64_t k = block.segments * block.depth, vectors = nn::PackedVectors(block.filters, kLanes),
                 panels = nn::PackedPanels(block.filters, kLanes);
+  if (IsParted(block, e, y)) return PartedGemms(block, packed, begin, end, e, y);
   for (int64_t p = begin; p < end; ++p) {
     const float* panel = packed + p * k * 2 * kLanes;
     const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
     const int64_t after = p + 1 == (block.onward ? panels : end) ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
-    (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, after * kLanes * k, e, p * 2 * kLanes, y);
+    PanelOf(width)(block, panel, panel + k * width * kLanes, after * kLanes * k, e, p * 2 * kLanes, y);
   }
 }
 

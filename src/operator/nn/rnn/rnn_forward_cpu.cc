@@ -26,6 +26,12 @@ namespace nn {
 namespace {
 
 constexpr double kFlopsOfMember = 1e5;  // of a step, for each thread that shares it: some microseconds
+/*
+ * Threads that share a step meet behind it, and read what the others wrote. Those that each take
+ * some of the sequences, for all steps, do neither, but every one reads all weights of the state:
+ * where these stay in its second-level cache, and where they are read for several sequences.
+ */
+constexpr int64_t kNearWeights = 1 << 18, kLeastSequences = 4;  // elements, of a thread
 constexpr int64_t kUnits = 2 * kPackColumns;
 constexpr double kHalfSteps = 4;  // times as fast as those of float32
 static_assert(kHalfPanel == kPackColumns, "a block of units is a panel of each gate");
@@ -60,6 +66,7 @@ struct Walk {
   T *gates = nullptr, *kept_cell = nullptr, *kept_hidden = nullptr, *output = nullptr;
   T *h = nullptr, *next = nullptr, *c = nullptr, *projected = nullptr, *recurrent = nullptr, *unkept = nullptr;
   CellClip clip{};
+  int64_t begin = 0, end = d.batch;  // sequences
 
   int64_t Width() const { return d.directions * d.out; }
   int64_t Time(int64_t step) const { return dir == 0 ? step : d.steps - 1 - step; }
@@ -70,12 +77,13 @@ struct Walk {
   void Multiply(int64_t t, const T* from, int64_t u, int64_t units) const {
     if constexpr (sizeof(T) == sizeof(float)) {
       const int64_t gh = d.gates * d.hidden;
-      T* sums = (recurrent ? recurrent : gates + t * d.batch * gh) + u;
+      T* sums = (recurrent ? recurrent : gates + t * d.batch * gh) + begin * gh + u;
+      const int64_t count = end - begin;
       if (recurrent)
-        for (int64_t n = 0; n < d.batch; ++n)
+        for (int64_t n = 0; n < count; ++n)
           for (int64_t g = 0; g < d.gates; ++g) std::fill_n(sums + n * gh + g * d.hidden, units, T(0));
       MXNET_CPU_CALL(PackedGates)
-      (d.batch, units, d.out, d.gates, from, d.out, packed + u * d.out, PackedSize(d.hidden, d.out), sums, gh, d.hidden);
+      (count, units, d.out, d.gates, from + begin * d.out, d.out, packed + u * d.out, PackedSize(d.hidden, d.out), sums, gh, d.hidden);
     }
   }
 
@@ -96,12 +104,12 @@ struct Walk {
     if constexpr (sizeof(T) == sizeof(float)) FloatToBfloat(row, to + n * (d.projection ? d.hidden : d.out) + u, units);
   }
 
-  /* Units [u, u + units) of all sequences, from their products on. half_to: where their states go,
+  /* Units [u, u + units) of the sequences, from their products on. half_to: where their states go,
    * rounded; null: nowhere. */
   void Cells(int64_t t, const T* from, T* to, int64_t u, int64_t units, bfloat16* half_to) const {
     const int64_t gh = d.gates * d.hidden, bh = d.batch * d.hidden, width = Width();
     T *g = gates + t * d.batch * gh, *ct = kept_cell ? kept_cell + t * bh : nullptr, *ht = d.projection ? kept_hidden + t * bh : unkept;
-    for (int64_t n = 0; n < d.batch; ++n) {
+    for (int64_t n = begin; n < end; ++n) {
       T *gn = g + n * gh + u, *out = output + (t * d.batch + n) * width + dir * d.out + u;
       const int64_t at = n * d.hidden + u;
       const bool live = t < LengthOf(d, lengths, n);
@@ -135,13 +143,13 @@ struct Walk {
 
   /* Blocks [b, e) of units. */
   void Units(int64_t t, const T* from, T* to, int64_t b, int64_t e) const {
-    const int64_t end = std::min(d.hidden, e * kPackColumns);
+    const int64_t last = std::min(d.hidden, e * kPackColumns);
     for (; half && b < e; ++b) {
       MultiplyHalf(HalfOf(from), b);
-      Cells(t, from, to, b * kHalfPanel, std::min(kHalfPanel, end - b * kHalfPanel), d.projection ? state : HalfOf(to));
+      Cells(t, from, to, b * kHalfPanel, std::min(kHalfPanel, last - b * kHalfPanel), d.projection ? state : HalfOf(to));
     }
-    for (int64_t u = b * kPackColumns; u < end; u += kUnits) {
-      const int64_t units = std::min(kUnits, end - u);
+    for (int64_t u = b * kPackColumns; u < last; u += kUnits) {
+      const int64_t units = std::min(kUnits, last - u);
       if (packed) Multiply(t, from, u, units);
       Cells(t, from, to, u, units, nullptr);
     }
@@ -207,6 +215,19 @@ struct Walk {
     }
   }
 
+  /* May `shares` threads take some of the sequences each? */
+  bool Divides(int64_t shares) const {
+    return packed && !half && !d.projection && shares > 1 && d.batch >= kLeastSequences * shares &&
+           d.gates * d.hidden * d.out <= kNearWeights;
+  }
+
+  /* All steps of a share of the sequences. REQUIRES: Divides(shares). */
+  void RunSequences(int64_t share, int64_t shares) const {
+    Walk some = *this;
+    some.begin = d.batch * share / shares, some.end = d.batch * (share + 1) / shares;
+    for (int64_t step = 0; step < d.steps; ++step) some.Units(Time(step), step % 2 ? next : h, step % 2 ? h : next, 0, Blocks());
+  }
+
   const T* LastState() const { return d.steps % 2 ? next : h; }
 };
 
@@ -262,6 +283,13 @@ void RunSteps(const std::vector<Walk<T>>& walks) {
   const int threads = first.packed && !first.d.projection ? OmpThreadsForFlops(step * static_cast<double>(first.d.steps * directions)) : 1;
   if (threads <= 1) {
     for (const Walk<T>& walk : walks) walk.RunAlone();
+    return;
+  }
+  const int64_t shares = std::min(threads / directions, first.d.batch / kLeastSequences);
+  if (first.Divides(shares)) {
+    ParallelForThreads(static_cast<int>(shares * directions), shares * directions, [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) walks[static_cast<size_t>(i / shares)].RunSequences(i % shares, shares);
+    });
     return;
   }
   int64_t each = std::max<int64_t>(1, std::min({threads / directions, static_cast<int64_t>(step / kFlopsOfMember), first.Blocks()}));
