@@ -1,5 +1,5 @@
 """Functions of mx.np that are made of other functions, and so have gradients and run on every
-device: choosing along an axis, cases, integrals, differences, filters."""
+device: choosing along an axis, cases, integrals, differences."""
 
 import functools
 
@@ -18,7 +18,7 @@ from .type_functions import result_type
 
 __all__ = [
     "take_along_axis", "select", "heaviside", "trapz", "trapezoid", "vander", "msort", "isin",
-    "in1d", "nanargmax", "nanargmin", "convolve", "correlate", "gradient",
+    "in1d", "nanargmax", "nanargmin", "gradient",
     "sinc", "exp2", "angle", "block", "copyto", "put_along_axis",
 ]  # fmt: skip
 
@@ -178,6 +178,9 @@ def _shifted(a, axis, by):
     return entries(a, axis % a.ndim, by, size - 1 + by)
 
 
+_FEW_POWERS = 16
+
+
 def vander(x, N=None, increasing=False):  # pylint: disable=invalid-name
     """The powers of each element of a vector, `N` of them (or as many as elements), the highest
     first unless they are `increasing`: a matrix, float64 or int64 as in NumPy. Differentiable.
@@ -200,6 +203,11 @@ def vander(x, N=None, increasing=False):  # pylint: disable=invalid-name
     ones = call("ones_like", (column,))
     if count < 1:
         return entries(column, 1, 0, 0)
+    if count <= _FEW_POWERS:    # products of vectors are faster than a scan of short rows
+        powers = [ones, column][:count]
+        while len(powers) < count:
+            powers.append(call("_npi_multiply", (powers[-1], column)))
+        return concatenate(powers if increasing else powers[::-1], 1)
     columns = [ones] + [column] * (count - 1)
     powers = _scanned(concatenate(columns, 1), 1, count)
     return powers if increasing else flip(powers, 1)
@@ -294,69 +302,6 @@ def nanargmin(a, axis=None, out=None, *, keepdims=False):
     1
     """
     return _nan_place("nanargmin", a, axis, out, keepdims)
-
-
-def convolve(a, v, mode="full"):
-    """The discrete convolution of two vectors: of length m + n - 1 ("full"), max(m, n) ("same"), or
-    where they overlap wholly ("valid"). Dtypes meet. Differentiable.
-
-    Examples
-    --------
-    >>> mx.np.convolve(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0.5]))
-    array([0. , 1. , 2.5, 4. , 1.5])
-    """
-    like = a if isinstance(a, NDArrayBase) else v
-    a, v = promoted([operand(a, like=like), operand(v, like=like)])
-    if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
-        raise ValueError(
-            f"[convolve] shapes {a.shape} and {v.shape}; accepted: vectors that are not empty"
-        )
-    if mode not in ("full", "same", "valid"):
-        raise ValueError(f"[convolve] mode={mode!r}; accepted: full, same, valid")
-    if v.size > a.size:
-        a, v = v, a
-    m, n = a.size, v.size
-    # A product of matrices: the rows are stretches of `a`, of which neighbours overlap, and column
-    # c of the other one is the turned filter, moved on by c.
-    length = min(max(16, -(-(n - 1) // 16) * 16), 512)
-    rows, more = -(-(m + n - 1) // length), -(-(n - 1) // length)
-    stretches = _between_zeros(a, n - 1, (rows + more) * length).reshape(rows + more, length)
-    if more:
-        stretches = concatenate([entries(stretches, 0, i, i + rows) for i in range(more + 1)], axis=1)
-    place = onp.arange(length) - onp.arange((more + 1) * length)[:, None] + n - 1
-    place = onp.where((place >= 0) & (place < n), place, n)
-    moved = call("_npi_take", (_between_zeros(v, 0, n + 1), operand(place, like=a)), axis=0, mode="clip")
-    result = call("_npi_dot", (stretches, moved)).reshape(-1)
-    begin = {"full": 0, "same": (n - 1) // 2, "valid": n - 1}[mode]
-    count = {"full": m + n - 1, "same": m, "valid": m - n + 1}[mode]
-    return entries(result, 0, begin, begin + count)
-
-
-def correlate(a, v, mode="valid"):
-    """The sums of products of two vectors that are moved along each other: where they overlap
-    wholly ("valid"), as many as in the longer ("same"), or all ("full"). Dtypes meet.
-    Differentiable.
-
-    Examples
-    --------
-    >>> mx.np.correlate(mx.np.array([1, 2, 3]), mx.np.array([0, 1, 0.5]))
-    array([3.5])
-    """
-    like = a if isinstance(a, NDArrayBase) else v
-    a, v = operand(a, like=like), operand(v, like=like)
-    if a.size < v.size:
-        return call("_npi_flip", (convolve(v, call("_npi_flip", (a,), axis=0), mode),), axis=0)
-    return convolve(a, call("_npi_flip", (v,), axis=0), mode)
-
-
-def _between_zeros(a, before, length):
-    """A vector of `length` elements: `before` zeros, those of `a`, and zeros."""
-    def zeros(count):
-        return call("_npi_zeros", (), shape=(count,), dtype=_dtypes.name(a.dtype), ctx=str(a.context))
-
-    behind = length - before - a.size
-    parts = ([zeros(before)] if before else []) + [a] + ([zeros(behind)] if behind else [])
-    return concatenate(parts) if len(parts) > 1 else a
 
 
 def _along(f, axis, steps, edge_order):
@@ -467,7 +412,9 @@ def sinc(x):
 
 
 def _exp2(x):
-    return call("_npi_rpower_scalar", (true_divide(x, 1),), scalar=2.0, is_int=False)
+    if is_symbol(x) or "float" not in _dtypes.name(x.dtype):
+        x = true_divide(x, 1)
+    return call("_npi_rpower_scalar", (x,), scalar=2.0, is_int=False)
 
 
 def exp2(x, out=None, where=True, **kwargs):    # pylint: disable=redefined-outer-name
@@ -479,6 +426,8 @@ def exp2(x, out=None, where=True, **kwargs):    # pylint: disable=redefined-oute
     >>> mx.np.exp2(mx.np.array([0, 3, -1]))
     array([1. , 8. , 0.5])
     """
+    if out is None and where is True and not kwargs and isinstance(x, NDArrayBase):
+        return _exp2(x)
     return call_as_ufunc("exp2", _exp2, (x,), "float", out, where, kwargs)
 
 

@@ -80,7 +80,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
             f"[ravel_multi_index] mode={mode!r}, order={order!r}; accepted: raise, clip, wrap; C, F"
         )
     like = next((v for v in multi_index if isinstance(v, NDArrayBase)), None)
-    parts = [operand(v, like=like).astype("int64") for v in multi_index]
+    parts = [operand(v, like=like).astype("int64", copy=False) for v in multi_index]
     if len(parts) != len(dims) or len(modes) != len(dims):
         raise ValueError(
             f"[ravel_multi_index] {len(parts)} arrays of indices for the shape {dims}; accepted: "
@@ -89,13 +89,13 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     total, weight = None, 1
     for part, size, m in list(zip(parts, dims, modes))[:: -1 if order == "C" else 1]:
         if m == "raise":
-            values = part.asnumpy()
-            if values.size and (values.min() < 0 or values.max() >= size):
+            if part.size and (part.min().item() < 0 or part.max().item() >= size):
                 raise ValueError(f"[ravel_multi_index] an index out of range for the shape {dims}")
         part = part % size if m == "wrap" else part.clip(0, size - 1) if m == "clip" else part
-        total = part * weight if total is None else total + part * weight
+        part = part if weight == 1 else part * weight
+        total = part if total is None else total + part
         weight *= size
-    return total
+    return total.copy() if len(parts) == 1 else total
 
 
 class _Grid:

@@ -326,11 +326,14 @@ def digitize(x, bins, right=False):
     if not native or edges.dtype.kind not in "fiu" or _dtypes.name(x.dtype) == "bfloat16":
         values = _on_host("digitize", x)[0]
         return operand(onp.asarray(onp.digitize(values, edges, right), "int64"), like=x)
-    onp.digitize(onp.zeros(1), edges, right)    # refuses what is in no order
-    falls = edges.size > 1 and edges[0] > edges[-1]
-    line = from_values(onp.ascontiguousarray(edges[::-1] if falls else edges), x.context, edges.dtype.name)
+    rises = edges.ndim == 1 and bool((edges[1:] >= edges[:-1]).all())
+    if rises and isinstance(bins, NDArrayBase) and bins.context == x.context:
+        return call("_searchsorted", comparable(bins, x), right=not right)
+    if not rises:
+        onp.digitize(onp.zeros(1), edges, right)    # refuses what is in no order
+    line = from_values(onp.ascontiguousarray(edges if rises else edges[::-1]), x.context, edges.dtype.name)
     place = call("_searchsorted", comparable(line, x), right=not right)
-    return edges.size - place if falls else place
+    return place if rises else edges.size - place
 
 
 def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-outer-name
@@ -355,8 +358,7 @@ def unravel_index(indices, shape, order="C"):   # pylint: disable=redefined-oute
     places = call("_npi_unravel_index", (values,), shape=shape)
     if not is_symbol(values):
         count = int(onp.prod(shape))
-        bad = values.asnumpy()
-        if bad.size and (bad.min() < 0 or bad.max() >= count):
+        if values.size and (values.min().item() < 0 or values.max().item() >= count):
             raise ValueError(f"[unravel_index] an index out of range for shape {shape}; accepted: 0 to {count - 1}")
     return tuple(call("_npi_reshape", (call("slice_axis", (places,), axis=0, begin=i, end=i + 1),), newshape=(-1,)) if is_symbol(places)
                  else places[i] for i in range(len(shape)))

@@ -62,6 +62,51 @@ def _ours(value, device):
     return value
 
 
+def _warn(name):
+    if name not in _warned:
+        _warned.add(name)
+        logging.warning("np.%s is a fallback operator, which is actually using official numpy's implementation.", name)
+
+
+_LARGE = 8192   # elements that take longer to copy than their memory to share
+
+
+def _partition(a, kth, axis=-1, kind="introselect", order=None):
+    """NumPy's in the memory of the result."""
+    if not _is_shared(a, axis):
+        return run("partition", onp.partition, (a, kth), {"axis": axis, "kind": kind, "order": order})
+    _warn("partition")
+    if a.size < _LARGE:
+        values = a.asnumpy()
+        values.partition(_numpy(kth), axis, kind, order)
+        return from_values(values, a.context)
+    result = a.copy()
+    onp.from_dlpack(result).partition(_numpy(kth), axis, kind, order)
+    return result
+
+
+def _argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """NumPy's in the memory of the argument."""
+    if not _is_shared(a, axis):
+        return run("argpartition", onp.argpartition, (a, kth), {"axis": axis, "kind": kind, "order": order})
+    _warn("argpartition")
+    values = a.asnumpy() if a.size < _LARGE else onp.from_dlpack(a)
+    return from_values(values.argpartition(_numpy(kth), axis, kind, order), a.context)
+
+
+def _is_shared(a, axis):
+    """Whether NumPy can work on the memory of an array along an axis; what is refused is not."""
+    return (
+        axis is not None and isinstance(a, NDArrayBase) and a.ndim > 0 and not is_traced() and a.context.device_type != "gpu"
+        and getattr(a.dtype, "kind", "b") in "fiu" and _CAN_WRITE
+    )
+
+
+# Older ones give memory that they do not own for reading alone.
+_CAN_WRITE = int(onp.__version__.split(".", maxsplit=1)[0]) >= 2
+_IN_PLACE = {"partition": _partition, "argpartition": _argpartition}
+
+
 def run(name, function, args, kwargs, always=False):
     """`function`, a function of NumPy, on arrays of mx.np. `name` is what the warning calls it.
     While something is recorded, calls with arrays of mx.np are refused, or all if `always`."""
@@ -71,9 +116,7 @@ def run(name, function, args, kwargs, always=False):
     if (always or array is not None) and is_traced():
         raise ValueError(f"[{name}] NumPy computes this function, so it has no gradient and is in no graph; accepted: calls outside of "
                          "autograd.record() and hybridized blocks (or within autograd.pause())")
-    if name not in _warned:
-        _warned.add(name)
-        logging.warning("np.%s is a fallback operator, which is actually using official numpy's implementation.", name)
+    _warn(name)
     out = kwargs.pop("out", None)
     if isinstance(function, onp.ufunc):
         if len(args) > function.nin:    # results by position
@@ -106,7 +149,7 @@ def _made(name):
         return _silent(name, function)
 
     def fallback(*args, **kwargs):
-        return run(name, function, args, kwargs)
+        return _IN_PLACE[name](*args, **kwargs) if name in _IN_PLACE else run(name, function, args, kwargs)
     functools.update_wrapper(fallback, function, assigned=("__name__",), updated=())
     fallback.__wrapped__ = function
     fallback.__module__, fallback.__qualname__ = "mxnet.numpy", name

@@ -5,7 +5,7 @@ from ._array import ndarray   # noqa: F401  (its home in 1.9.1)
 
 # Modules of this package whose `__all__` is part of mx.np.
 _PARTS = ("_array", "_namespace_info", "_creation", "_diagonals", "_joining", "_manipulation", "_searching", "arrayprint", "io",
-          "_ufuncs", "_reductions", "_statistics", "_products", "type_functions", "_cumulative", "_complex_parts", "_composed",
+          "_ufuncs", "_reductions", "_statistics", "_products", "type_functions", "_cumulative", "_complex_parts", "_composed", "_sliding",
           "_coordinates", "_ufunc_methods", "_placing", "_small_parts", "_nan_quantiles", "fallback")
 
 __all__ = []

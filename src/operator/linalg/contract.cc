@@ -6,6 +6,7 @@
 #include "base/dtype.h"
 #include "base/threads/omp.h"
 #include "mxnet/op.h"
+#include "operator/linalg/contract_few.h"
 #include "operator/linalg/matmul.h"
 #include "operator/matrix/move.h"
 #include "operator/pointwise/execute.h"
@@ -313,6 +314,7 @@ void Contract(KernelArgs& args, const std::vector<int64_t>& sizes, std::vector<L
   for (const Labelled& v : in) nothing |= contractor.Count(v.labels) == 0;
   if (nothing || contractor.Count(out.labels) != whole.Size()) ZeroBytes(args.run, whole.dptr, static_cast<int64_t>(whole.Bytes()));
   if (nothing) return;
+  if (!args.run.ctx.is_gpu() && ContractFew(whole.dtype, sizes, in, out)) return;
   if (whole.dtype == kBool) return ContractBools(args, sizes, std::move(in), out);
   contractor.Run(std::move(in), out);
 }

@@ -92,6 +92,22 @@ Subscripts Parse(const Attrs& attrs, const std::string& text, int arrays) {
   return s;
 }
 
+// The same; of the text that this thread parsed last, as it was parsed then: inference and kernel
+// of one call ask for one text.
+const Subscripts& Parsed(const Attrs& attrs, const std::string& text, int arrays) {
+  struct Last {
+    std::string text;
+    int arrays = 0;  // none
+    Subscripts subscripts;
+  };
+  static thread_local Last last;
+  if (last.arrays != arrays || last.text != text) {
+    Subscripts parsed = Parse(attrs, text, arrays);
+    last = {text, arrays, std::move(parsed)};
+  }
+  return last.subscripts;
+}
+
 // ---- the labels: letters by their codes, the dimensions of the ellipsis behind them
 
 constexpr int kLetters = 256;
@@ -104,7 +120,7 @@ struct Indices {
 };
 
 Indices Find(const Attrs& attrs, const std::string& text, const Shape* shapes, int arrays) {
-  const Subscripts s = Parse(attrs, text, arrays);
+  const Subscripts& s = Parsed(attrs, text, arrays);
   Indices x;
   x.in.resize(static_cast<size_t>(arrays));
   int repeated = 0;  // dimensions of the ellipsis
@@ -151,7 +167,7 @@ Indices Find(const Attrs& attrs, const std::string& text, const Shape* shapes, i
 
 bool EinsumShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<EinsumParam>();
-  Parse(attrs, p.subscripts, p.num_args);
+  Parsed(attrs, p.subscripts, p.num_args);
   for (const Shape& s : *in)
     if (!s.known()) return false;
   AssignShape(attrs, "the result", &(*out)[0], Find(attrs, p.subscripts, in->data(), p.num_args).result);

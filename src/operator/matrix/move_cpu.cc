@@ -263,8 +263,8 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   if (inner.src == 1 && inner.dst == 1) {
     if (dims.empty()) return CopyBytes(src, dst, inner.size * static_cast<int64_t>(sizeof(T)));
     const int64_t bytes = inner.size * static_cast<int64_t>(sizeof(T));
-    ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { CopyRun(dst + d, src + s, static_cast<size_t>(bytes)); });
-    return;
+    return OfLength(bytes,
+                    [&](auto length) { ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { CopyEntry(dst + d, src + s, length); }); });
   }
   // A dimension that is contiguous in the source while the last is contiguous in the destination: a
   // matrix transposition.

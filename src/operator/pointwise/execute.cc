@@ -5,6 +5,7 @@
 
 #include "base/ran.h"
 #include "base/threads/omp.h"
+#include "operator/matrix/move.h"
 #include "operator/pointwise/bools.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/loops/gather.h"
@@ -456,9 +457,11 @@ void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq
     return Execute(run, Forward(k_identity), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
   }
   Ran("pointwise loop");
+  if (in.dtype == out.dtype && req != OpReq::kAdd)
+    return req == OpReq::kNull ? void() : CopyBytes(run, in.dptr, out.dptr, static_cast<int64_t>(out.Bytes()));
   const ConvertFn plain = MXNET_CPU_CALL(PlainConversion)(in.dtype, out.dtype);
-  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own || plain)) {  // one conversion, or a plain copy
-    if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;
+  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own || plain)) {  // one conversion
+    if (req == OpReq::kNull) return;
     const ConvertFn convert = plain ? plain : in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
     const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
     const int64_t total = out.Size();

@@ -86,6 +86,29 @@ TEST(FloatFunctions, LogarithmsAndTangentsAreWithinTheirBounds) {
   });
 }
 
+TEST(FloatFunctions, RootsAndInverseFunctionsAreWithinTheirBounds) {
+  std::vector<float> sets[] = {Numbers(4099), {}};
+  for (int i = -300000; i < 300000; ++i) sets[1].push_back(static_cast<float>(i) * 1e-5f);
+  struct Function {
+    int row;
+    double (*exact)(double);
+    double ulps;
+  };
+  const Function functions[] = {{pointwise::k_log2, std::log2, 0.9}, {pointwise::k_log10, std::log10, 0.9},
+                                {pointwise::k_cbrt, std::cbrt, 0.6}, {pointwise::k_expm1, std::expm1, 2},
+                                {pointwise::k_arctan, std::atan, 2}, {pointwise::k_arcsin, std::asin, 2},
+                                {pointwise::k_arccos, std::acos, 2}};
+  AtEveryLevel([&] {
+    for (const Function& f : functions)
+      for (const auto& numbers : sets) ExpectWithin(f.ulps, f.row, numbers, numbers, [&](double v, double) { return f.exact(v); });
+    for (const auto& numbers : sets) {
+      const std::vector<float> y = Computed(pointwise::k_power, {2.0f}, numbers, 1);
+      for (size_t i = 0; i < y.size(); ++i)
+        ASSERT_LE(Ulps(y[i], std::exp2(static_cast<double>(numbers[i]))), 1) << "2 to the power " << numbers[i] << ": " << y[i];
+    }
+  });
+}
+
 TEST(FloatFunctions, PowersAndAnglesAreRoundedOnce) {
   const std::vector<float> x = Numbers(4099), other = Stirred(x);
   std::vector<float> normal, exponents, near;

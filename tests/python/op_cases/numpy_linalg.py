@@ -83,6 +83,28 @@ for _text, *_shapes in BAD_EINSUMS:
         bad=[dict(inputs=list(_shapes), attrs=dict(subscripts=_text, num_args=len(_shapes)))])
 
 
+# ---- vectors that slide along each other
+def slide(a, v, before=0, after=0, full=False, turned=True, reversed=False):  # pylint: disable=redefined-builtin
+    more = v.size - 1 if full else 0
+    sides = before + more, after + more
+    whole = np.concatenate([np.zeros(max(sides[0], 0), a.dtype), a, np.zeros(max(sides[1], 0), a.dtype)])
+    whole = whole[max(-sides[0], 0):whole.size - max(-sides[1], 0)]
+    filter_ = v[::-1] if turned else v
+    out = np.array([(whole[i:i + v.size] * filter_).sum() for i in range(whole.size - v.size + 1)], a.dtype)
+    return out[::-1] if reversed else out
+
+
+for _a, _v, _attrs in [((7,), (3,), {}), ((7,), (3,), dict(turned=False)), ((7,), (3,), dict(full=True)), ((3,), (7,), dict(full=True)),
+                       ((7,), (4,), dict(before=2, after=1)), ((7,), (3,), dict(before=-1, after=2, turned=False, reversed=True)),
+                       ((7,), (3,), dict(before=-1, after=-1, full=True, reversed=True)), ((5,), (5,), dict(turned=False, reversed=True)),
+                       ((7,), (3,), dict(before=1, full=True, turned=False)), ((200,), (9,), {}), ((1,), (1,), {}),
+                       ((2,), (3,), {}), ((3,), (0,), {}),
+                       ((0,), (1,), dict(before=2)), ((5,), (2,), dict(full=True, turned=False, reversed=True))]:
+    add("_npi_convolve", slide, [_a, _v], attrs=_attrs, grad=True, grad2=_a == (7,), dtypes=FLOATS,
+        tol={"float16": 2e-2, "bfloat16": 2e-1, "float32": 1e-5, "float64": 1e-12},
+        bad=[dict(inputs=[(2, 3), (3,)]), dict(attrs=dict(before=-999)), dict(inputs=[(3,), ()])])
+    add("_npi_convolve", slide, [ints(_a), ints(_v)], attrs=_attrs, dtypes=["int32", "int64", "uint8", "int8"])
+
 # ---- cross, trace, norm
 for _a, _b, _attrs in [((2, 3), (2, 3), {}), ((3,), (3,), {}), ((2,), (2,), {}), ((4, 2), (4, 3), {}), ((4, 3), (4, 2), {}),
                        ((3, 4), (4, 3), dict(axisa=0)), ((5, 1, 3), (4, 3), {}), ((5, 4, 3), (5, 4, 3), dict(axisc=0)), ((0, 3), (0, 3),

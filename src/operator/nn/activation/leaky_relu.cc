@@ -91,6 +91,63 @@ void BackwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
   ActivationOnDevice(args, LoopOf(p.act_type), p.slope, true);
 }
 
+// Half types, piece by piece, where neighbours share slopes: f(channel, place in piece, number).
+template <typename F>
+void ForChannels(const Channels& c, int64_t at, int64_t n, F&& f) {
+  for (int64_t i = at, end = at; i < at + n; i = end) {
+    end = c.shared ? at + n : std::min(at + n, (i / c.inner + 1) * c.inner);
+    f(c.shared ? 0 : i / c.inner % c.channels, i - at, end - i);
+  }
+}
+std::vector<float> Slopes(const TBlob& gamma) {
+  std::vector<float> slopes(static_cast<size_t>(gamma.Size()));
+  ReadFloats(gamma, 0, slopes.data(), gamma.Size());
+  return slopes;
+}
+void PreluOfHalves(KernelArgs& args, const Channels& c) {
+  const std::vector<float> slopes = Slopes(args.in[1]);
+  ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t at, int64_t n) {
+    ForChannels(c, at, n, [&](int64_t channel, int64_t i, int64_t count) {
+      MXNET_CPU_CALL(ActivationForward)(kActLeaky, kFloat32, v[0] + i, v[1] + i, count, slopes[static_cast<size_t>(channel)]);
+    });
+  });
+}
+// The sum of og * x where x is not positive, of elements [at, at + n).
+double SlopeGradient(const TBlob& og, const TBlob& x, int64_t at, int64_t n) {
+  constexpr int64_t kPiece = 2048;
+  alignas(64) float g[kPiece], v[kPiece];
+  double sum = 0;
+  for (int64_t done = 0; done < n; done += kPiece) {
+    const int64_t count = std::min(kPiece, n - done);
+    ReadFloats(og, at + done, g, count), ReadFloats(x, at + done, v, count);
+    for (int64_t i = 0; i < count; ++i) sum += v[i] > 0.0f ? 0.0 : static_cast<double>(g[i]) * v[i];
+  }
+  return sum;
+}
+void PreluBackwardOfHalves(KernelArgs& args, const Channels& c) {  // ograd, data, gamma -> data_grad, gamma_grad
+  const TBlob &og = args.in[0], &x = args.in[1];
+  if (Wanted(args, 0)) {
+    const std::vector<float> slopes = Slopes(args.in[2]);
+    ForPieces<2, 1>({og, x}, {args.out[0]}, x.Size(), [&](float* const* v, int64_t at, int64_t n) {
+      ForChannels(c, at, n, [&](int64_t channel, int64_t i, int64_t count) {
+        MXNET_CPU_CALL(ActivationBackward)(kActLeaky, kFloat32, v[0] + i, v[1] + i, v[2] + i, count, slopes[static_cast<size_t>(channel)]);
+      });
+    });
+  }
+  if (!Wanted(args, 1)) return;
+  std::vector<double> sums(static_cast<size_t>(c.channels), 0.0);
+  ParallelFor(c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner * c.outer)), [&](int64_t b, int64_t e) {
+    for (int64_t k = b; k < e; ++k)
+      for (int64_t o = 0; o < c.outer; ++o) sums[static_cast<size_t>(k)] += SlopeGradient(og, x, (o * c.channels + k) * c.inner, c.inner);
+  });
+  if (c.shared) {
+    for (size_t k = 1; k < sums.size(); ++k) sums[0] += sums[k];
+    sums.resize(1);
+  }
+  const std::vector<float> rounded(sums.begin(), sums.end());
+  WriteFloats(rounded.data(), args.out[1], 0, args.out[1].Size());
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   const auto& given = args.param<LeakyReLUParam>();
@@ -100,6 +157,10 @@ void Forward(KernelArgs& args) {
     return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {
       MXNET_CPU_CALL(ActivationForward)(type, kFloat32, v[0], v[1], n, given.slope);
     });
+  }
+  if (IsHalf(args.in[0].dtype) && given.act_type == kPrelu) {
+    const Channels c(args.in[0].shape, args.in[1].shape);
+    if (!c.Rows()) return PreluOfHalves(args, c);
   }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
@@ -157,6 +218,10 @@ void Backward(KernelArgs& args) {  // ograd, data, [gamma | mask] -> data_grad, 
     return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {
       MXNET_CPU_CALL(ActivationBackward)(type, kFloat32, v[0], v[1], v[2], n, given.slope);
     });
+  }
+  if (IsHalf(args.in[0].dtype) && given.act_type == kPrelu) {
+    const Channels c(args.in[1].shape, args.in[2].shape);
+    if (!c.Rows()) return PreluBackwardOfHalves(args, c);
   }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);

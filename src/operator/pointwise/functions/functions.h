@@ -5,9 +5,10 @@
  * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... }
  * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
  * float functions are free of branches and calls. Many are evaluated in double from series good to
- * 1e-9 or better and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small
- * angles are pure float (below 2 ulp), and so are log1p and logaddexp. Double functions are libm's,
- * most of them for vectors (vector_libm.h), but for exp and log. The same names exist on GPUs
+ * 1e-9 or better and rounded once, so they are within 1 ulp; exp, expm1, log, tanh, erf, inverse
+ * circular functions and sine of small angles are pure float (below 2 ulp), and so are log1p and
+ * logaddexp. Double functions are libm's, most of them for vectors (vector_libm.h), but for
+ * exponentials, logarithms, powers and roots (fused_functions.h). The same names exist on GPUs
  * (float_functions.cuh, integer_functions.cuh), and what is the same there is included; the parser
  * of expression.cc knows them too. Bits are moved in unsigned types: lanes whose result is thrown
  * away (NaN, zero, out of range) may wrap there.
@@ -71,37 +72,6 @@ MXNET_FN double SeriesLog1p(double x) {
   const double r = SeriesLog(u) * (x / d);
   const double s = d == 0.0 ? x : r;
   return x < std::numeric_limits<double>::infinity() ? s : x;
-}
-
-MXNET_FN double SeriesExpm1(double x) {
-  const double small = x * (1.0 + x * 0.5 * (1.0 + x * (1.0 / 3) * (1.0 + x * 0.25 * (1.0 + x * 0.2))));
-  const double r = SeriesExp(x) - 1.0;
-  return x * x < 1e-4 ? small : r;
-}
-
-MXNET_FN double SmallAtan(double t) {  // |t| <= 1
-  const double z = t * t;
-  double p = -0.00037788580766626092;
-  p = p * z + 0.0028754856099434249;
-  p = p * z - 0.010257166271499646;
-  p = p * z + 0.023248373698435818;
-  p = p * z - 0.038767022568525907;
-  p = p * z + 0.052943908816199269;
-  p = p * z - 0.064870623566065624;
-  p = p * z + 0.076542954726443986;
-  p = p * z - 0.090856241778870716;
-  p = p * z + 0.11110666303625419;
-  p = p * z - 0.14285694570640293;
-  p = p * z + 0.19999999652693451;
-  p = p * z - 0.33333333332308580;
-  return t + t * z * p;
-}
-MXNET_FN double SeriesAtan(double x) {
-  const double ax = x < 0.0 ? -x : x;
-  double r = SmallAtan(ax > 1.0 ? 1.0 / ax : ax);
-  r = ax > 1.0 ? 1.5707963267948966 - r : r;
-  r = x < 0.0 ? -r : r;
-  return x == 0.0 ? x : r;
 }
 
 // sine and cosine of the same argument; |x| < 2^28 (the caller leaves the rest to libm, a block at
@@ -180,8 +150,26 @@ MXNET_FN float log(float x) {
   const float more = EnlargedBy(x);
   return LogOf(Enlarged(x), x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : more);
 }
+#ifdef __FMA__
+#include "operator/pointwise/functions/fused_functions.h"
+#else
 MXNET_FN float log2(float x) { return static_cast<float>(SeriesLog(x) * 1.4426950408889634); }
 MXNET_FN float log10(float x) { return static_cast<float>(SeriesLog(x) * 0.43429448190325183); }
+MXNET_FN float cbrt(float x) {
+  const double d = x, a = d < 0.0 ? -d : d;
+  const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
+  const double signed_r = d < 0.0 ? -r : r;
+  const float nonzero = a < std::numeric_limits<double>::infinity() ? static_cast<float>(signed_r) : x;
+  return x == 0.0f ? x : nonzero;
+}
+MXNET_FN double log2(double x) { return std::log2(x); }
+MXNET_FN double log10(double x) { return std::log10(x); }
+MXNET_FN double cbrt(double x) { return std::cbrt(x); }
+MXNET_FN double power(double a, double b) { return std::pow(a, b); }
+MXNET_FN double PowerOf(double x, double b) { return std::pow(x, b); }
+MXNET_FN double PowerOfTwo(double x) { return std::exp2(x); }
+MXNET_FN float PowerOfTwo(float x) { return static_cast<float>(SeriesExp(x * 0.69314718055994531)); }
+#endif
 // The logarithm of 1 + x: as log, of the rounded sum; what rounding took joins what is left of the
 // sum when its power of two is gone, so that one division serves both.
 MXNET_FN float log1p(float x) {
@@ -224,7 +212,7 @@ MXNET_FN float FloatExpm1(float x) {
   return x == 0.0f ? x : y;
 }
 MXNET_FN double FloatExpm1(double x) { return MXNET_VECTOR_MATH(expm1)(x); }
-MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
+MXNET_FN float expm1(float x) { return FloatExpm1(x); }
 MXNET_FN float sin(float x) { return x == 0.0f ? x : static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
 // For |x| <= kSmallAngle: pi/2 in parts of 11, 11, 11 and 24 bits, so that the first three products
@@ -245,15 +233,7 @@ MXNET_FN float tan(float x) {
   const SinCos v = SeriesSinCos(x);
   return x == 0.0f ? x : static_cast<float>(v.sin / v.cos);
 }
-MXNET_FN float arctan(float x) { return static_cast<float>(SeriesAtan(x)); }
-MXNET_FN float arcsin(float x) {
-  const double d = x;
-  return static_cast<float>(SeriesAtan(d / std::sqrt((1.0 - d) * (1.0 + d))));
-}
-MXNET_FN float arccos(float x) {
-  const double d = x;
-  return static_cast<float>(2.0 * SeriesAtan(std::sqrt((1.0 - d) / (1.0 + d))));
-}
+#include "operator/pointwise/functions/arc_functions.h"
 MXNET_FN float sinh(float x) {
   const double d = x, e = SeriesExp(d);
   const double small = d * (1.0 + d * d * (1.0 / 6) * (1.0 + d * d * 0.05));
@@ -357,13 +337,6 @@ MXNET_FN float ErfinvFrom(float x, float w) {
   return ErfinvAt(x, w < 6.0f ? ErfinvCentre(w) : tail);
 }
 MXNET_FN float erfinv(float x) { return ErfinvFrom(x, ErfinvPlace(x)); }
-MXNET_FN float cbrt(float x) {
-  const double d = x, a = d < 0.0 ? -d : d;
-  const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
-  const double signed_r = d < 0.0 ? -r : r;
-  const float nonzero = a < std::numeric_limits<double>::infinity() ? static_cast<float>(signed_r) : x;
-  return x == 0.0f ? x : nonzero;
-}
 MXNET_FN float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 MXNET_FN float softrelu(float x) {  // log(1 + exp(x)) without overflow
   return UnitLog1p(exp(-std::fabs(x))) + (x > 0.0f ? x : x != x ? x : 0.0f);
@@ -444,7 +417,7 @@ MXNET_FN float arctan2(float a, float b) {
   return AngleOf(same ? one : less, same ? 1.0f : more, steep, a, b);
 }
 
-// ---- double: exp and log of our own, the rest libm's
+// ---- double: exponentials, logarithms and powers of our own, the rest libm's
 MXNET_FN double exp(double x) {
   x = x < -746.0 ? -746.0 : x;
   x = x > 710.0 ? 710.0 : x;
@@ -492,9 +465,33 @@ MXNET_FN double log(double x) {
   return x < std::numeric_limits<double>::infinity() ? (x < 0.0 ? std::numeric_limits<double>::quiet_NaN() : r) : x;
 }
 MXNET_FN double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
+// Scaled where squares would leave the range of doubles.
+MXNET_FN double hypot(double a, double b) {
+  const double x = std::fabs(a), y = std::fabs(b), inf = std::numeric_limits<double>::infinity();
+  const double most = x > y ? x : y;
+  const double scale = most > 0x1p500 ? 0x1p-600 : most < 0x1p-400 ? 0x1p600 : 1.0;
+  const double back = most > 0x1p500 ? 0x1p600 : most < 0x1p-400 ? 0x1p-600 : 1.0;
+  const double v = x * scale, w = y * scale;
+  const double r = std::sqrt(v * v + w * w) * back;
+  return x == inf || y == inf ? inf : r;
+}
+// As AngleOf.
+MXNET_FN double arctan2(double a, double b) {
+  const double y = std::fabs(a), x = std::fabs(b);
+  const bool steep = y > x, same = y == x;  // equal ones may both be 0 or infinite
+  const double one = y == 0.0 ? 0.0 : 1.0, ratio = (steep ? x : y) / (steep ? y : x);
+  const double angle = MXNET_VECTOR_MATH(atan)(same ? one : ratio);
+  const bool behind = BitCast<int64_t>(b) < 0;
+  const double quarters = steep ? 1.0 : behind ? 2.0 : 0.0;
+  const double from = behind == steep ? angle : -angle;
+  const double r = quarters * 0x1.921fb54442d18p+0 + (from + quarters * 0x1.1a62633145c07p-54);
+  return std::copysign(r, a);
+}
+#define MXNET_OWN_DOUBLES
 #define MXNET_LIBM double
 #include "operator/pointwise/functions/libm_functions.cuh"
 #undef MXNET_LIBM
+#undef MXNET_OWN_DOUBLES
 
 // ---- rare functions in double
 #define MXNET_SLOW_FN inline
@@ -535,6 +532,22 @@ MXNET_FN bool AllNormal(const float* x, int64_t n) {
     most = above > most ? above : most;
   }
   return most < 0x7f000000u;
+}
+MXNET_FN bool AllNormal(const double* x, int64_t n) {
+  uint64_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t above = BitCast<uint64_t>(x[i]) - (uint64_t{1} << 52);
+    most = above > most ? above : most;
+  }
+  return most < 0x7fe0000000000000ull;
+}
+MXNET_FN bool AllFinite(const double* x, int64_t n) {
+  uint64_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t m = BitCast<uint64_t>(x[i]) & 0x7fffffffffffffffull;
+    most = m > most ? m : most;
+  }
+  return most < 0x7ff0000000000000ull;
 }
 MXNET_FN bool AllFinite(const float* x, int64_t n) {
   uint32_t most = 0;

@@ -1,10 +1,16 @@
 /*
  * Functions of the pointwise table that are libm's, in MXNET_LIBM: double on the CPU (functions.h),
  * and the type of the program on GPUs (float_functions.cuh). Who includes this defines MXNET_FN,
- * and MXNET_VECTOR_MATH: which function of that name loops call.
+ * MXNET_VECTOR_MATH: which function of that name loops call, and MXNET_OWN_DOUBLES, if functions.h
+ * has those of its own.
  */
+#ifndef MXNET_OWN_DOUBLES
 MXNET_FN MXNET_LIBM log2(MXNET_LIBM x) { return std::log2(x); }
 MXNET_FN MXNET_LIBM log10(MXNET_LIBM x) { return std::log10(x); }
+MXNET_FN MXNET_LIBM cbrt(MXNET_LIBM x) { return std::cbrt(x); }
+MXNET_FN MXNET_LIBM hypot(MXNET_LIBM a, MXNET_LIBM b) { return std::hypot(a, b); }
+MXNET_FN MXNET_LIBM power(MXNET_LIBM a, MXNET_LIBM b) { return std::pow(a, b); }
+#endif
 MXNET_FN MXNET_LIBM log1p(MXNET_LIBM x) { return MXNET_VECTOR_MATH(log1p)(x); }
 MXNET_FN MXNET_LIBM expm1(MXNET_LIBM x) { return MXNET_VECTOR_MATH(expm1)(x); }
 MXNET_FN MXNET_LIBM sin(MXNET_LIBM x) { return MXNET_VECTOR_MATH(sin)(x); }
@@ -20,13 +26,11 @@ MXNET_FN MXNET_LIBM arcsinh(MXNET_LIBM x) { return MXNET_VECTOR_MATH(asinh)(x); 
 MXNET_FN MXNET_LIBM arccosh(MXNET_LIBM x) { return MXNET_VECTOR_MATH(acosh)(x); }
 MXNET_FN MXNET_LIBM arctanh(MXNET_LIBM x) { return MXNET_VECTOR_MATH(atanh)(x); }
 MXNET_FN MXNET_LIBM erf(MXNET_LIBM x) { return MXNET_VECTOR_MATH(erf)(x); }
-MXNET_FN MXNET_LIBM cbrt(MXNET_LIBM x) { return std::cbrt(x); }
-MXNET_FN MXNET_LIBM hypot(MXNET_LIBM a, MXNET_LIBM b) { return std::hypot(a, b); }
-MXNET_FN MXNET_LIBM power(MXNET_LIBM a, MXNET_LIBM b) { return std::pow(a, b); }
 // log(1 + exp(x)) and log(exp(a) + exp(b)) without overflow
 MXNET_FN MXNET_LIBM softrelu(MXNET_LIBM x) {
   return MXNET_VECTOR_MATH(log1p)(exp(x < MXNET_LIBM(0) ? x : -x)) + (x > MXNET_LIBM(0) ? x : x != x ? x : MXNET_LIBM(0));
 }
-MXNET_FN MXNET_LIBM logaddexp(MXNET_LIBM a, MXNET_LIBM b) {
-  return a == b ? a + MXNET_LIBM(0.69314718055994531) : (a > b ? a : b) + MXNET_VECTOR_MATH(log1p)(exp(a > b ? b - a : a - b));
+MXNET_FN MXNET_LIBM logaddexp(MXNET_LIBM a, MXNET_LIBM b) {  // equal ones may be infinite
+  const MXNET_LIBM less = a == b ? MXNET_LIBM(0) : a > b ? b - a : a - b;
+  return (a > b ? a : b) + MXNET_VECTOR_MATH(log1p)(exp(less));
 }
