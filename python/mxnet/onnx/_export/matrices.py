@@ -186,6 +186,26 @@ def _(c):
     return c.reshape_out(c.op("Mul", *parts))
 
 
+@converts("_npi_convolve")
+def _(c):
+    """Conv multiplies a filter as it stands; its zeros may not be fewer than none."""
+    if not c.is_float():
+        raise c.unsupported("integers", "floats")
+    size, taps = c.shape(0)[0], c.shape(1)[0]
+    more = taps - 1 if c.params["full"] else 0
+    before, after = c.params["before"] + more, c.params["after"] + more
+
+    def backwards(x):
+        return c.op("Slice", x, c.ints(-1), c.ints(-2**62), c.ints(0), c.ints(-1))
+    x = c[0]
+    if min(before, after) < 0:
+        x = c.op("Slice", x, c.ints(max(-before, 0)), c.ints(size - max(-after, 0)), c.ints(0))
+    kernel = backwards(c[1]) if c.params["turned"] else c[1]
+    y = c.op("Conv", *(c.unsqueeze(v, 0, 1) for v in (x, kernel)), pads=[max(before, 0), max(after, 0)])
+    y = c.op("Reshape", y, c.ints(-1))
+    return backwards(y) if c.params["reversed"] else y
+
+
 # ---- attention
 
 def _parts(c, i, heads, count):
