@@ -108,6 +108,12 @@ class PickleReader:
                 stack[-1] = stack[-1].call(*arguments)
             elif code == 0x85 and stack:                                                    # TUPLE1
                 stack[-1] = (self.plain(stack[-1]),)
+            elif code == 0x86 and len(stack) > 1:                                           # TUPLE2
+                last = stack.pop()
+                stack[-1] = (self.plain(stack[-1]), self.plain(last))
+            elif code == 0x4b and at < end:                                                 # BININT1
+                stack.append(data[at])
+                at += 1
             elif code == 0x7d:                                                              # EMPTY_DICT
                 stack.append({})
             elif code == 0x73 and len(stack) > 2 and type(stack[-2]) is str and type(stack[-3]) is dict:     # SETITEM
@@ -138,17 +144,22 @@ class PickleReader:
         if found is None:
             return None
         memo, begin = self._memo, found.end()
-        kind, arguments, key, of_bytes = (memo.get(number[0]) for number in found.group(1, 2, 3, 4))
-        end = begin + int.from_bytes(found[5] or found[6], "little")
+        kind, arguments, key, of_bytes, short, long = found.groups()
+        kind, arguments, key, of_bytes = memo.get(kind[0]), memo.get(arguments[0]), memo.get(key[0]), memo.get(of_bytes[0])
+        end = begin + int.from_bytes(short or long, "little")
         if (self.data[end:end + len(_OBJECT_END)] != _OBJECT_END or type(arguments) is not tuple or type(key) is not str
-                or not all(type(known) is Known and known.call for known in (kind, of_bytes))):
+                or type(kind) is not Known or type(of_bytes) is not Known or kind.call is None or of_bytes.call is None):
             return None
-        made, state, content = kind.call(*arguments), {}, bytes(self.data[begin:end])
-        state[key] = of_bytes.call(content)
+        made, content = kind.call(*arguments), bytes(self.data[begin:end])
+        value = of_bytes.call(content)
+        state = {key: value}
         if not self._give_state(made, state):
             raise self._bad(f"a {type(made).__name__} with a state")
-        for value in (made, state, content, (content,), state[key]):
-            memo[len(memo)] = value
+        memo[len(memo)] = made
+        memo[len(memo)] = state
+        memo[len(memo)] = content
+        memo[len(memo)] = (content,)
+        memo[len(memo)] = value
         self._stack.append(made)
         return end + len(_OBJECT_END)
 
