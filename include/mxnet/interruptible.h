@@ -42,5 +42,12 @@ class MXNET_DLL InterruptibleWaits {
   static bool on();
 };
 
+/*
+ * From now on a thread that waits may run calls of custom operators that it waits for: most take
+ * less time than their hand-over to another thread. For a language whose callbacks lose no signal
+ * that arrives where they begin, and which calls this once.
+ */
+MXNET_DLL void RunCallbacksInWaits();
+
 }  // namespace mxnet
 #endif  // MXNET_INTERRUPTIBLE_H_

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._files import record_images as _record_images
 from ._files.record_parts import BEGIN as _BEGIN, END as _END, MAGIC as _MAGIC, MAX_LENGTH as _MAX_LENGTH
-from ._files.record_parts import MIDDLE as _MIDDLE, WHOLE as _WHOLE, encode as _encode
+from ._files.record_parts import MIDDLE as _MIDDLE, WHOLE as _WHOLE, encode as _encode, frame as _frame, has_magic as _has_magic
 from ._files.whole_files import NewFile
 from .base import MXNetError, local_path, open_file, StateError
 
@@ -94,6 +94,7 @@ class MXRecordIO:
             self.close()
         self.writable = self.flag == "w"
         self._target = NewFile(self.uri) if self.writable else None
+        self._is_seen = self.writable and not self._target.is_hidden
         self._collected, self._num_collected = [], 0    # what is not in the file yet, and its bytes
         self._file = None if self.writable else open_file(self.uri, "rb")
         self._size = None if self.writable else self._regular_size()
@@ -213,23 +214,33 @@ class MXRecordIO:
         buf : bytes-like
             Less than 512 MiB.
         """
-        self._check(True)
-        buf = bytes(buf)
-        if len(buf) > _MAX_LENGTH:
-            raise ValueError(f"[recordio] a record of {len(buf)} bytes; {_MAX_LENGTH} is the maximum")
-        data = _encode(buf)
+        if not (self.is_open and self.writable and self.pid == os.getpid()):
+            self._check(True)
+        if type(buf) is not bytes:
+            buf = bytes(buf)
+        length = len(buf)
+        if length > _MAX_LENGTH:
+            raise ValueError(f"[recordio] a record of {length} bytes; {_MAX_LENGTH} is the maximum")
+        if _has_magic(buf):
+            parts = (_encode(buf),)
+            length = len(parts[0])
+        else:
+            before, behind = _frame(buf)
+            parts = (before, buf, behind)
+            length += 8 + len(behind)
         with self._lock:
-            self._position += len(data)
-            self._collected.append(data)
-            self._num_collected += len(data)
+            self._position += length
+            self._collected += parts
+            self._num_collected += length
             # What others see already, they see record by record.
-            if self._num_collected >= _MOST_COLLECTED or not self._target.is_hidden:
+            if self._num_collected >= _MOST_COLLECTED or self._is_seen:
                 self._write_collected()
 
     def _write_collected(self):
-        collected, self._collected, self._num_collected = self._collected, [], 0
+        collected, self._collected = self._collected, []
+        count, self._num_collected = self._num_collected, 0
         if collected:
-            self._target.write(collected[0] if len(collected) == 1 else b"".join(collected))
+            self._target.write_parts(collected, count)
 
     def _malformed(self, offset, what):
         return MXNetError(f"[recordio] {self.uri}, byte {offset}: {what}")

@@ -299,6 +299,10 @@ void AddNumpyClass(PyObject* module);
 PyObject* NumpyBase(PyObject* module, PyObject* args);
 /* Adds the functions that call key-value stores. */
 void AddStoreCalls(PyObject* module);
+void AddCallbackGuard(PyObject* module);
+/* Sets the KeyboardInterrupt that has ended a callback on this thread, of which the library knows
+ * the text alone. False where there is none. */
+bool SetInterrupt();
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);
 

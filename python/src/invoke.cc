@@ -27,7 +27,7 @@ void SetError() {
   try {
     throw;
   } catch (const Error& e) {
-    if (PyErr_CheckSignals() != 0) return;  // KeyboardInterrupt, where a Ctrl-C has let the call fail
+    if (PyErr_CheckSignals() != 0 || SetInterrupt()) return;  // KeyboardInterrupt, where a Ctrl-C has let the call fail
     const Py_ssize_t kind = static_cast<Py_ssize_t>(e.kind());
     PyObject* cls = error_classes && kind < PyTuple_GET_SIZE(error_classes) ? PyTuple_GET_ITEM(error_classes, kind) : PyExc_RuntimeError;
     PyErr_SetString(cls, e.what());

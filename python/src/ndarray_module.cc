@@ -244,6 +244,7 @@ PYBIND11_MODULE(ndarray, m) {
   AddStoreCalls(m.ptr());
   AddOnnxCall(m.ptr());
   AddViews(m.ptr());
+  AddCallbackGuard(m.ptr());
   // Of what the module was made: mxnet._binding compares.
   m.attr("_sources") = kSources;
   m.attr("_version") = MXNET_VERSION_STRING;

@@ -106,7 +106,8 @@ class CallbackOperator : public custom::Operator {
  public:
   CallbackOperator(const std::string& name, const MXCallbackList& list) : callbacks_(name, list) {}
   void Run(const custom::Call& call) override {
-    std::vector<void*> pointers;  // the callee owns the handles
+    const ImperativeScope fresh = ImperativeScope::Mode(false, false);  // this may be a thread of the program
+    std::vector<void*> pointers;                                        // the callee owns the handles
     for (const NDArray& a : call.arrays) pointers.push_back(new NDArray(a));
     std::vector<int> tags = call.tags, reqs;
     for (OpReq r : call.reqs) reqs.push_back(static_cast<int>(r == OpReq::kWriteInplace ? OpReq::kWrite : r));

@@ -137,6 +137,7 @@ void DependencyEngine::Submit(Op* op) {
   if (waiting == 0) {
     for (int i = 0; i < n; ++i) e[i].var->unlock();
     if (op->starts_here) {
+      const ProgramScope program;
       InOperationScope scope;  // also for its closure, when that is destroyed
       RunContext rctx;
       rctx.ctx = op->ctx;
@@ -184,6 +185,12 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
         failure = NewError(std::current_exception(), op->name, op->site);
       }
       Complete(op, failure, ready);
+    } else if (op->starts_here && RunsLentJobs()) {  // it looks for what that starts next
+      const ProgramScope program;
+      InOperationScope scope;
+      RunContext rctx;
+      rctx.ctx = op->ctx;
+      RunOp(op, rctx, nullptr);
     } else {
       Schedule(op, may_keep);
     }
@@ -262,6 +269,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
     try {
       InOperationScope scope;
       profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
+      const StartingScope starting(op->starts_here ? op : nullptr);
       op->async(rctx, OnComplete(&DependencyEngine::OnCompleteTrampoline, op));
     } catch (...) {
       // The callback may already have reported the result; then the exception has no variable left

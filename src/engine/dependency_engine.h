@@ -229,6 +229,42 @@ struct InOperationScope {
 inline bool InOperation() { return tls_depth > 0; }
 inline void MarkWorkerThread() { ++tls_depth; }
 
+/* Does `last` wait for `first`, which is under way and stays so meanwhile? False as well where
+ * that takes a longer look. `last` is not read. */
+bool Precedes(const Op& first, const Op* last);
+/* Who is about to wait runs the jobs that are `wanted` (LentJobs). Returns at once in a job. */
+void RunLentJobs(const std::function<bool(const Op& of)>& wanted, const std::function<bool()>& over);
+/* Is this thread in RunLentJobs? */
+bool RunsLentJobs();
+/* While one lives, a thread starts `op` (StartedHere); null: something else. */
+class StartingScope {
+ public:
+  explicit StartingScope(const Op* op);
+  ~StartingScope();
+
+ private:
+  const Op* const before_;
+};
+/* While one lives, what this thread starts is started by the program, if it is not an operation
+ * that does so. */
+class ProgramScope {
+ public:
+  ProgramScope();
+  ~ProgramScope();
+
+ private:
+  const bool before_;
+};
+/* Makes this thread's waits as they are without InterruptibleWaits while it lives. */
+class PatientWaits {
+ public:
+  PatientWaits();
+  ~PatientWaits();
+
+ private:
+  const int before_;
+};
+
 /* By address, the order in which variables are locked. */
 void SortByVar(VarEntry* entries, int n);
 /* What a bulk is to leave in its variables has them as holders from here on: one of them may clear

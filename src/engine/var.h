@@ -259,6 +259,8 @@ class alignas(64) Var {
     bulk_writes_ = state != nullptr && (bulk_writes_ || writes);
   }
   bool idle() const { return !writer_ && readers_ == 0 && head_ == nullptr; }
+  /* The first of those that are not granted yet. */
+  const engine::VarEntry* queue() const { return head_; }
   /* Everything pushed so far that writes has finished. (A queue can only exist in front of or
    * behind a write.) */
   bool settled() const { return !writer_ && head_ == nullptr; }

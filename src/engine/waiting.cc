@@ -23,6 +23,9 @@ bool InterruptibleWaits::on() { return tls_interruptible != 0; }
 
 namespace engine {
 
+PatientWaits::PatientWaits() : before_(std::exchange(tls_interruptible, 0)) {}
+PatientWaits::~PatientWaits() { tls_interruptible = before_; }
+
 __thread BlockingObserver* tls_blocking_observer = nullptr;
 
 namespace {
@@ -107,8 +110,10 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
     op->Add(var, for_write);
     op->wait = wait.get();
     Submit(op);
+    const auto over = [&wait] { return wait->signalled(); };
+    RunLentJobs([op](const Op& of) { return Precedes(of, op); }, over);
     BlockingScope blocking;
-    WorkWhileWaiting([&wait] { return wait->signalled(); });
+    WorkWhileWaiting(over);
     if (!wait->Wait(InterruptibleWaits::on() ? kInterruptibleMs : -1)) {
       wait.release();  // now of the thread that signals
       throw WaitInterrupted();
@@ -215,6 +220,8 @@ void DependencyEngine::WaitForAll() {
   MXNET_CHECK(tls_blocking_observer == nullptr)
       << "[engine] waitall was called inside a custom operator, which is one of the operations that "
          "it waits for; accepted: waiting for one array (wait_to_read, asnumpy)";
+  FlushAll();
+  RunLentJobs([](const Op&) { return true; }, [this] { return AtMost(0); });
   Drain();
   ErrorRecord* first = nullptr;
   {

@@ -27,6 +27,34 @@ class WaitingWork {
   ~WaitingWork() = default;
 };
 
+/*
+ * Jobs that end operations and have threads of their own: calls of custom operators. The program's
+ * thread that waits for such an operation runs its job itself where no thread has begun it, for
+ * many of them take less time than a hand-over.
+ */
+class LentJobs {
+ public:
+  /*
+   * Called by threads of the program that wait, without locks, outside operations and jobs. Runs
+   * jobs whose operation is `wanted` until `over` is true, or there has been none for a moment.
+   */
+  virtual void Run(const std::function<bool(const void* operation)>& wanted, const std::function<bool()>& over) = 0;
+
+ protected:
+  ~LentJobs() = default;
+};
+
+/* One for the process, which lives as long as it does. */
+void SetLentJobs(LentJobs* jobs);
+
+/* What this thread starts now (PushStarting): the operation, and whether a thread of the program
+ * does so, which may be about to wait for it. Null for none, and before RunCallbacksInWaits. */
+struct Started {
+  const void* operation = nullptr;
+  bool by_program = false;
+};
+Started StartedHere();
+
 /* One for the process, which lives as long as it does; null: none. */
 void SetWaitingWork(WaitingWork* work);
 /* For who is about to sleep until `over`. Returns at once where there is no work. */

@@ -86,7 +86,7 @@ _numpy_base = _backend._numpy_base
 
 for _name in ("numpy_call", "of_one_dtype", "set_symbols", "_set_symbol_call", "array_of", "array_of_lists", "filled",
               "show", "layout_of", "make_views", "makes_views", "store_push", "store_pull", "store_pushpull",
-              "onnx_run", "onnx_named", "onnx_numpy", "NumpyFunction", "NumpyProperty", "_set_making"):
+              "guarded", "onnx_run", "onnx_named", "onnx_numpy", "NumpyFunction", "NumpyProperty", "_set_making"):
     globals()[_name] = getattr(_backend, _name, None) or getattr(importlib.import_module(__name__ + ".composed"), _name)
 _backend._set_part_written(write_through)
 

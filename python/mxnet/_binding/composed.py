@@ -31,6 +31,20 @@ def filled(op_handle, value, shape, device_type, device_id, dtype, numpy=False):
     return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True, numpy))
 
 
+# ---- callbacks
+
+def guarded(function, failed):
+    """A function for C to call back: 1 where `function` returns, else what ``failed(error)``
+    returns."""
+    def entry(*args):
+        try:
+            function(*args)
+            return 1
+        except BaseException as error:      # pylint: disable=broad-except
+            return failed(error)
+    return entry
+
+
 # ---- operators of mx.np
 
 class _Symbols(threading.local):

@@ -6,10 +6,14 @@ the caller and nowhere else, nothing is imported, and no attribute is set.
 
 Nothing recurses, whatever the nesting. Memory is in proportion to the pickle.
 """
+import re
 import struct
 
 __all__ = ["Forbidden", "Known", "PickleReader", "Refused", "brief"]
 
+# kind(*arguments) with a state {key: of_bytes(content)}; all but the content stood there before.
+_OBJECT = re.compile(rb"h(.)h(.)R\x94}\x94h(.)h(.)(?:C(.)|B(....))", re.DOTALL)
+_OBJECT_END = b"\x94\x85\x94R\x94sb"
 _LONGEST_NUMBER = 512       # bytes of one integer
 _HASHED = (str, int, float, bytes, bool, type(None))
 
@@ -75,26 +79,89 @@ class PickleReader:
 
     def read(self):
         """The value. Refused for all that is wrong, also of what the table's functions raise."""
-        actions = _ACTIONS
-        data = self.data
+        try:
+            return self._read()
+        except Refused:
+            raise
+        except (ValueError, TypeError, IndexError, KeyError, OverflowError, struct.error, UnicodeError, AttributeError,
+                RecursionError) as error:
+            raise self._bad(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}") from error
+
+    def _read(self):
+        """Instructions are in _ACTIONS. Those that files of many arrays mostly consist of are here
+        as well, where nothing is wrong with them: a call takes longer than they do."""
+        actions, data, end, memo = _ACTIONS, self.data, self.end, self._memo
+        at, stack, give_state = self.at, self._stack, self._give_state
         while True:
-            self._begin = at = self.at
-            code = data[at] if at < self.end else self._take(1)[0]
-            self.at = at + 1
-            if code == 0x2e:    # STOP
-                if self._frames or len(self._stack) != 1:
-                    raise self._bad(f"it ends with {len(self._stack)} values and {len(self._frames)} open lists; accepted: one value")
-                return self.plain(self._stack[0])
-            action = actions.get(code)
-            if action is None:
-                raise self._bad(f"instruction {bytes([code])!r} is not accepted")
-            try:
+            self._begin = at
+            code = data[at] if at < end else self._take(1)[0]
+            at += 1
+            if code == 0x94 and stack:                                                      # MEMOIZE
+                memo[len(memo)] = stack[-1]
+            elif code == 0x68 and give_state is not None and (behind := self._read_object(at - 1)):
+                at = behind
+            elif code == 0x68 and at < end and data[at] in memo:                            # BINGET
+                stack.append(memo[data[at]])
+                at += 1
+            elif code == 0x52 and len(stack) > 1 and type(stack[-2]) is Known and stack[-2].call and type(stack[-1]) is tuple:  # REDUCE
+                arguments = stack.pop()
+                stack[-1] = stack[-1].call(*arguments)
+            elif code == 0x85 and stack:                                                    # TUPLE1
+                stack[-1] = (self.plain(stack[-1]),)
+            elif code == 0x86 and len(stack) > 1:                                           # TUPLE2
+                last = stack.pop()
+                stack[-1] = (self.plain(stack[-1]), self.plain(last))
+            elif code == 0x4b and at < end:                                                 # BININT1
+                stack.append(data[at])
+                at += 1
+            elif code == 0x7d:                                                              # EMPTY_DICT
+                stack.append({})
+            elif code == 0x73 and len(stack) > 2 and type(stack[-2]) is str and type(stack[-3]) is dict:     # SETITEM
+                value, key = stack.pop(), stack.pop()
+                stack[-1][key] = self.plain(value)
+            elif code == 0x42 and end - at >= 4 and end - at - 4 >= (count := int.from_bytes(data[at:at + 4], "little")):    # BINBYTES
+                at += 4 + count
+                stack.append(bytes(data[at - count:at]))
+            elif code == 0x62 and len(stack) > 1 and give_state is not None and give_state(stack[-2], stack[-1]):            # BUILD
+                stack.pop()
+            elif code == 0x2e:                                                              # STOP
+                self.at = at
+                if self._frames or len(stack) != 1:
+                    raise self._bad(f"it ends with {len(stack)} values and {len(self._frames)} open lists; accepted: one value")
+                return self.plain(stack[0])
+            else:
+                action = actions.get(code)
+                if action is None:
+                    raise self._bad(f"instruction {bytes([code])!r} is not accepted")
+                self.at = at
                 action(self)
-            except Refused:
-                raise
-            except (ValueError, TypeError, IndexError, KeyError, OverflowError, struct.error, UnicodeError, AttributeError,
-                    RecursionError) as error:
-                raise self._bad(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}") from error
+                at, stack = self.at, self._stack
+
+    def _read_object(self, at):
+        """An object like others before it, with one dictionary of bytes: what files of arrays
+        repeat. Where it ends; None, and nothing is done, for all else."""
+        found = _OBJECT.match(self.data, at)
+        if found is None:
+            return None
+        memo, begin = self._memo, found.end()
+        kind, arguments, key, of_bytes, short, long = found.groups()
+        kind, arguments, key, of_bytes = memo.get(kind[0]), memo.get(arguments[0]), memo.get(key[0]), memo.get(of_bytes[0])
+        end = begin + int.from_bytes(short or long, "little")
+        if (self.data[end:end + len(_OBJECT_END)] != _OBJECT_END or type(arguments) is not tuple or type(key) is not str
+                or type(kind) is not Known or type(of_bytes) is not Known or kind.call is None or of_bytes.call is None):
+            return None
+        made, content = kind.call(*arguments), bytes(self.data[begin:end])
+        value = of_bytes.call(content)
+        state = {key: value}
+        if not self._give_state(made, state):
+            raise self._bad(f"a {type(made).__name__} with a state")
+        memo[len(memo)] = made
+        memo[len(memo)] = state
+        memo[len(memo)] = content
+        memo[len(memo)] = (content,)
+        memo[len(memo)] = value
+        self._stack.append(made)
+        return end + len(_OBJECT_END)
 
     @staticmethod
     def plain(value):

@@ -2,9 +2,12 @@
 of one that contains the magic."""
 import struct
 
-__all__ = ["BEGIN", "END", "MAGIC", "MAX_LENGTH", "MIDDLE", "WHOLE", "encode"]
+import numpy as np
+
+__all__ = ["BEGIN", "END", "MAGIC", "MAX_LENGTH", "MIDDLE", "WHOLE", "encode", "frame", "has_magic"]
 
 MAGIC = struct.pack("<I", 0xCED7230A)
+_MAGIC_WORD = np.uint32(0xCED7230A)
 WHOLE, BEGIN, MIDDLE, END = range(4)
 MAX_LENGTH = (1 << 29) - 1
 _pack_word = struct.Struct("<I").pack
@@ -26,6 +29,23 @@ def _split(payload):
 
 def _framed(flag, part):
     return b"".join((MAGIC, _pack_word(flag << 29 | len(part)), part, b"\0" * (-len(part) % 4)))
+
+
+_PADDING = b"", b"\0\0\0", b"\0\0", b"\0"
+
+
+def has_magic(payload):
+    """Is there a magic at a multiple of four in it? True as well for one elsewhere in a short
+    one."""
+    if len(payload) < 4096:
+        return MAGIC in payload
+    return bool((np.frombuffer(payload, "<u4", len(payload) // 4) == _MAGIC_WORD).any())     # many times as fast
+
+
+def frame(payload):
+    """What stands in front of a payload without magics, and behind it."""
+    length = len(payload)
+    return MAGIC + _pack_word(length), _PADDING[length & 3]
 
 
 def encode(payload):

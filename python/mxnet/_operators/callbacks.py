@@ -3,6 +3,7 @@
 The library holds numbers: one for each description (a CustomOpProp) and for each operator (a
 CustomOp) that it has asked for and not given back.
 """
+import _signal
 import contextlib
 import ctypes
 import functools
@@ -11,17 +12,22 @@ import threading
 from ctypes import CFUNCTYPE, POINTER
 
 from .. import context
+from .._binding import guarded, set_mode
 from .._startup import tracebacks as _tracebacks
 from .._dtypes import number as _dtype_number, type_of as _dtype_of
-from ..autograd import _Scope
+from ..attribute import AttrScope, _scopes as _attribute_scopes
 from ..base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, _interrupted_callbacks, kept_for_native,
                     py_str)
+from ..context import _scopes as _device_scopes
+from ..name import NameManager, _scopes as _name_scopes
 from ..ndarray import NDArray
 from ..ndarray._sparse_native import STYPES
-from ..util import is_np_array, is_np_shape, np_array, np_shape
+from ..util import _set_np_array, is_np_array, is_np_shape, set_np_shape
 
 _REQS = ("null", "write", "inplace", "add")
 _IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
+_FORWARD_WRITES, _BACKWARD_WRITES = (_OUT, _AUX), (_IN_GRAD, _AUX)
+_NOTHING = contextlib.nullcontext()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -84,17 +90,15 @@ def _callback(prototype):
     """A C function that calls the Python one. What that raises is the library's error, with the
     traceback."""
     def decorate(function):
-        def entry(*args):
-            try:
-                function(*args)
-                return 1
-            except BaseException as error:   # also what is no Exception: it must not be lost in C
-                if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
-                    _interrupted_callbacks[threading.get_ident()] = error
-                _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
-                return 0
-        return kept_for_native(prototype(entry))
+        return kept_for_native(prototype(guarded(function, _failed)))
     return decorate
+
+
+def _failed(error):   # also what is no Exception: it must not be lost in C
+    if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        _interrupted_callbacks[threading.get_ident()] = error
+    _LIB.NNAPISetLastError(_tracebacks.text(error).encode("utf-8", "backslashreplace"))
+    return 0
 
 
 _int, _int_p, _void = ctypes.c_int, POINTER(ctypes.c_int), ctypes.c_void_p
@@ -204,59 +208,120 @@ def _infer_backward_storage(count, stypes, tags, number):
 
 _MOST_KEPT = 64
 _kept_threads = itertools.count(1)
-_of_thread = threading.local()
+_SCOPES = (_device_scopes, _name_scopes, _attribute_scopes)
 
 
-def _keep_thread():
-    """Has the interpreter remember this thread of the library, which it otherwise does not from one
-    callback to the next: making its state anew takes as long as a small operator. Not of every
-    thread, for those that the library ends would be remembered for ever."""
-    if not hasattr(_of_thread, "kept"):
-        _of_thread.kept = next(_kept_threads) <= _MOST_KEPT and ctypes.pythonapi.PyGILState_Ensure()
+class _OfThread(threading.local):
+    """What a thread keeps from one call to the next.
+
+    The interpreter is to remember threads of the library, which it otherwise does not from one
+    callback to the next: making its state anew takes as long as a small operator. Not every one
+    of them, for those that the library ends would be remembered for ever. Calls that a thread of
+    the program runs while it waits don't have the scopes that it has entered.
+    """
+
+    def __init__(self):
+        if threading.get_ident() not in threading._active and next(_kept_threads) <= _MOST_KEPT:
+            ctypes.pythonapi.PyGILState_Ensure()
+        self.stacks = [[context.Context("cpu", 0)], [NameManager()], [AttrScope()]]
 
 
-def _run(count, pointers, tags, is_train, number, writable):
-    """The operator and its arrays by tag; what follows runs with its modes."""
-    _keep_thread()
-    created, arrays = _live[number], [[] for _ in range(5)]
+_of_thread = _OfThread()
+
+
+def _run(count, pointers, tags, number, writable):
+    """The operator and its arrays by tag."""
+    created, arrays = _live[number], ([], [], [], [], [])
     for i in range(count):
-        array = NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable)
-        arrays[tags[i]].append(array.as_np_ndarray() if created.np_array and array.stype == "default" else array)
+        tag = tags[i]
+        array = NDArray(NDArrayHandle(pointers[i]), tag in writable)
+        if created.np_array and array.stype == "default":
+            array = array.as_np_ndarray()
+        arrays[tag].append(array)
     return created, arrays
 
 
-@contextlib.contextmanager
 def _recorded(name):
     """While the profiler runs, the time of a Python function under the names of 1.x."""
-    running = ctypes.c_int()
-    if _LIB.MXGetProfilerState(ctypes.byref(running)) or not running.value:
-        yield
-        return
     from .. import profiler
-    with profiler.Task(profiler.Domain("Custom Operator"), f"{name}::pure_python"):
-        yield
+    return profiler.Task(profiler.Domain("Custom Operator"), f"{name}::pure_python")
 
 
-def _in_mode(created, is_train, name, function):
-    with _Scope(False, bool(is_train)):
-        with np_shape(created.np_shape), np_array(created.np_array), _recorded(name):
-            return function()
+class _Held:
+    """Ctrl-C while the main thread runs a call: the result is finished first, unless it comes
+    twice."""
+
+    def __init__(self):
+        self.times = 0
+        self._handler = None
+
+    def begin(self):
+        if threading.get_ident() == threading.main_thread().ident and callable(_signal.getsignal(_signal.SIGINT)):
+            self._handler = _signal.signal(_signal.SIGINT, self._hold)
+
+    def _hold(self, _number, _frame):
+        self.times += 1
+        if self.times > 1:
+            raise KeyboardInterrupt
+
+    def end(self):
+        if self._handler is not None:
+            _signal.signal(_signal.SIGINT, self._handler)
+
+
+def _in_mode(created, is_train, name, function, *arguments):
+    """Calls function(*arguments) with the modes of the operator. Whether Ctrl-C has arrived."""
+    held = _Held()
+    running = ctypes.c_int()
+    profiled = not _LIB.MXGetProfilerState(ctypes.byref(running)) and running.value
+    np_shape, np_array, mode = is_np_shape(), is_np_array(), set_mode(False, bool(is_train))
+    own = _of_thread.stacks
+    stacks = [scopes.stack for scopes in _SCOPES]
+    try:
+        held.begin()
+        for scopes, stack in zip(_SCOPES, own):
+            scopes.stack = stack
+        if np_shape != created.np_shape:
+            set_np_shape(created.np_shape)
+        _set_np_array(created.np_array)
+        with _recorded(name) if profiled else _NOTHING:
+            function(*arguments)
+    except Exception:
+        if held.times:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        held.end()
+        _set_np_array(np_array)
+        if np_shape != created.np_shape:
+            set_np_shape(np_shape)
+        for scopes, stack in zip(_SCOPES, stacks):
+            scopes.stack = stack
+        set_mode(*mode)
+    return held.times > 0
 
 
 @_callback(_FB)
 def _forward(count, pointers, tags, reqs, is_train, number):
-    created, arrays = _run(count, pointers, tags, is_train, number, (_OUT, _AUX))
+    created, arrays = _run(count, pointers, tags, number, _FORWARD_WRITES)
     words = [_REQS[reqs[i]] for i in range(len(arrays[_OUT]))]
-    _in_mode(created, is_train, created.name, lambda: created.op.forward(
-        is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX]))
+    return _in_mode(created, is_train, created.name, _call_forward, created.op, is_train, words, arrays)
+
+
+def _call_forward(op, is_train, words, arrays):
+    op.forward(is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX])
 
 
 @_callback(_FB)
 def _backward(count, pointers, tags, reqs, is_train, number):
-    created, arrays = _run(count, pointers, tags, is_train, number, (_IN_GRAD, _AUX))
+    created, arrays = _run(count, pointers, tags, number, _BACKWARD_WRITES)
     words = [_REQS[reqs[i]] for i in range(len(arrays[_IN_GRAD]))]
-    _in_mode(created, is_train, "_backward_" + created.name, lambda: created.op.backward(
-        req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD], aux=arrays[_AUX]))
+    return _in_mode(created, is_train, "_backward_" + created.name, _call_backward, created.op, words, arrays)
+
+
+def _call_backward(op, words, arrays):
+    op.backward(req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD],
+                aux=arrays[_AUX])
 
 
 def _table(*callbacks):

@@ -1,6 +1,6 @@
 """Ctrl-C that waits."""
+import _signal    # without the enumerations of `signal`, which take longer than a small operator
 import _thread
-import signal
 import sys
 import threading
 import time
@@ -17,12 +17,15 @@ class HeldInterrupt:
     def __enter__(self):
         self._arrived = []
         self._handler = None
-        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
-            self._handler = signal.signal(signal.SIGINT, lambda number, frame: self._arrived.append((number, frame)))
+        if threading.get_ident() == threading.main_thread().ident and callable(_signal.getsignal(_signal.SIGINT)):
+            self._handler = _signal.signal(_signal.SIGINT, self._hold)
+
+    def _hold(self, number, frame):
+        self._arrived.append((number, frame))
 
     def __exit__(self, *_):
         if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+            _signal.signal(_signal.SIGINT, self._handler)
             if self._arrived:
                 self._again()
 

@@ -134,12 +134,12 @@ class _Table:
         return None
 
     def build(self, made, state):
-        if give_state(made, state):
-            return True
         if isinstance(made, NDArray):
             if not isinstance(state, dict) or not isinstance(state.get("handle"), (bytes, type(None))):
                 raise ValueError("an array without values")
             made.__setstate__(state)
+        elif give_state(made, state):
+            return True
         elif isinstance(made, Context):
             if not isinstance(state, dict) or {"device_typeid", "device_id"} - state.keys():
                 raise ValueError("a context without a device")

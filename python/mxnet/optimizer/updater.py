@@ -93,9 +93,15 @@ class Updater:
             return type(state)(self.sync_state_context(part, context) for part in state)
         return state
 
-    def _check_state(self, index, state, weight, optimizer=None):
-        """A loaded state must have the shapes that the optimizer would make for this weight."""
-        expected = _shapes((optimizer or self.optimizer).create_state_multi_precision(index, weight))
+    def _check_state(self, index, state, weight, optimizer=None, known=None):
+        """A loaded state must have the shapes that the optimizer would make for this weight.
+        `known`: those for other weights, where nothing but the weight decides."""
+        of_weight = weight.shape, weight.dtype, weight.stype
+        expected = None if known is None else known.get(of_weight)
+        if expected is None:
+            expected = _shapes((optimizer or self.optimizer).create_state_multi_precision(index, weight))
+            if known is not None:
+                known[of_weight] = expected
         given = _shapes(state)
         # one more or one less is another setting, such as momentum, which the optimizer itself
         # looks at
@@ -124,9 +130,11 @@ class Updater:
         """Go on from these states."""
         # MXNet 1.x wrote the keys of a KVStore with names as bytes
         states = {k.decode() if isinstance(k, bytes) else k: v for k, v in states.items()}
+        ours = type(optimizer or self.optimizer).__module__.startswith("mxnet.optimizer.")
+        known = {} if ours else None
         for index, weight in (weights or {}).items():
             if index in states:
-                self._check_state(index, states[index], weight, optimizer)
+                self._check_state(index, states[index], weight, optimizer, known)
         self.states, self.states_synced = states, dict.fromkeys(states, False)
         if optimizer is not None:
             self.optimizer = optimizer

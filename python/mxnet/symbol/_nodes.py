@@ -144,7 +144,11 @@ def _values(op, attrs):
 # ---- the call
 
 def _texts(array, begin, end):
-    return tuple(map(py_str, array[begin:end]))
+    found = array[begin:end]
+    try:
+        return tuple(map(bytes.decode, found))
+    except UnicodeDecodeError:
+        return tuple(map(py_str, found))
 
 
 def nodes_of(symbol):

@@ -4,6 +4,7 @@
 #include "base/float_mode.h"
 #include "base/threads/borrowed_team.h"
 #include "engine/change.h"
+#include "engine/waiting_work.h"
 #include "executor/plan/callers.h"
 #include "executor/plan/plan_cuda_graphs.h"
 #include "executor/plan/plan_instance.h"
@@ -68,12 +69,14 @@ void PlanInstance::PushAsync(std::function<void(RunContext)> before, const std::
                              const char* name) {
   variables.reads.insert(variables.reads.end(), variables.writes.begin(), variables.writes.begin() + variables.num_kept);
   // The closure keeps what the node computes on until it is done.
-  Engine::Get()->PushAsync(
-      [self = shared_from_this(), before = std::move(before), call, node](RunContext run, OnComplete done) {
-        if (before) before(run);
-        self->StartNode(node, run, done);
-      },
-      plan_->ctx.execution(), std::move(variables.reads), std::move(variables.writes), FnProperty::kAsync, 0, name);
+  auto start = [self = shared_from_this(), before = std::move(before), call, node](RunContext run, OnComplete done) {
+    if (before) before(run);
+    self->StartNode(node, run, done);
+  };
+  const Context where = plan_->ctx.execution();
+  if (!where.is_gpu())
+    return engine::PushStarting(Engine::Get(), std::move(start), std::move(variables.reads), std::move(variables.writes), 0, name);
+  Engine::Get()->PushAsync(std::move(start), where, std::move(variables.reads), std::move(variables.writes), FnProperty::kAsync, 0, name);
 }
 
 void PlanInstance::BeginPhase(const PhaseRun& phase, const RunContext& run) {

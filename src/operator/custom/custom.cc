@@ -2,12 +2,15 @@
 #include "operator/custom/custom.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "base/threads/fork_guard.h"
+#include "engine/waiting_work.h"
 #include "mxnet/engine.h"
 #include "mxnet/op.h"
 #include "ndarray/sparse_copy.h"
@@ -23,16 +26,29 @@ namespace mxnet {
 namespace custom {
 namespace {
 
+/* How long the last call of forward took, and of backward. */
+struct Durations {
+  std::atomic<int64_t> ns[2] = {kLong, kLong};
+  static constexpr int64_t kLong = 250000;  // who waits for such a call does not run it, nor one that is not known yet
+};
+
+struct Registered {
+  Creator creator;
+  std::shared_ptr<Durations> durations;
+};
+
 ForkMutex* const g_mutex = new ForkMutex(ForkLevel::kOperator);
-std::map<std::string, Creator>* const g_creators = new std::map<std::string, Creator>;  // guarded by g_mutex
+std::map<std::string, Registered>* const g_creators = new std::map<std::string, Registered>;  // guarded by g_mutex
 
 struct CustomParam {
   std::shared_ptr<const Prop> prop;
+  std::shared_ptr<Durations> durations;
   mutable std::shared_ptr<OpState> state;  // of an eager call
 };
 
 struct CustomState : OpState {
   std::shared_ptr<const Prop> prop;
+  std::shared_ptr<Durations> durations;
   std::shared_ptr<Operator> op;
 };
 
@@ -45,16 +61,17 @@ std::shared_ptr<const void> ParseArguments(const std::string& op_type, const Att
   AttrDict arguments;
   for (const auto& kv : dict)
     if (kv.first != "op_type" && kv.first.compare(0, 2, "__") != 0) arguments.insert(kv);
-  Creator creator;
+  Registered registered;
   {
     std::lock_guard<ForkMutex> hold(*g_mutex);
     auto found = g_creators->find(op_type);
-    if (found != g_creators->end()) creator = found->second;
+    if (found != g_creators->end()) registered = found->second;
   }
-  MXNET_CHECK(creator) << "[Custom] Cannot find custom operator " << op_type
-                       << "; accepted: the name of an operator that mx.operator.register has made known";
+  MXNET_CHECK(registered.creator) << "[Custom] Cannot find custom operator " << op_type
+                                  << "; accepted: the name of an operator that mx.operator.register has made known";
   auto param = std::make_shared<CustomParam>();
-  param->prop = creator(op_type, arguments);
+  param->prop = registered.creator(op_type, arguments);
+  param->durations = registered.durations;
   return param;
 }
 
@@ -227,7 +244,10 @@ bool InferGradStorage(const Attrs& attrs, const StorageTypes& in, StorageTypes* 
 
 AttrsPtr ForCall(const AttrsPtr& attrs) {
   auto param = std::make_shared<CustomParam>();
-  param->prop = attrs->param ? attrs->get<CustomParam>().prop : nullptr;
+  if (attrs->param) {
+    param->prop = attrs->get<CustomParam>().prop;
+    param->durations = attrs->get<CustomParam>().durations;
+  }
   auto copy = std::make_shared<Attrs>(*attrs);
   if (param->prop) copy->param = std::move(param);
   return copy;
@@ -244,6 +264,7 @@ std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const Tensor
   for (const TensorType& t : in) shapes.push_back(t.shape), types.push_back(t.dtype);
   auto state = std::make_shared<CustomState>();
   state->prop = attrs.get<CustomParam>().prop;
+  state->durations = attrs.get<CustomParam>().durations;
   state->op = state->prop->Create(ctx, shapes, types);
   return state;
 }
@@ -288,6 +309,8 @@ void GiveBack(const LentParts& lent, NDArray* array) {
 }
 
 std::exception_ptr RunCall(Call* call, const CustomState& state) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   std::exception_ptr error;
   const auto keep_first = [&error](const auto& f) {
     try {
@@ -305,18 +328,26 @@ std::exception_ptr RunCall(Call* call, const CustomState& state) {
   for (NDArray& a : call->arrays)
     if (!a.is_none()) keep_first([&a] { Separate(&a); });
   for (const LentParts& lent : call->lent) keep_first([&] { GiveBack(lent, &call->arrays[lent.at]); });
+  const int64_t took = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+  state.durations->ns[call->backward].store(took, std::memory_order_relaxed);
   return error;
 }
 
 void Submit(std::shared_ptr<Call> call, const std::shared_ptr<OpState>& state, OnComplete done) {
-  const bool accepted = custom::Submit([call = std::move(call), state = state, done]() mutable {
+  Job job;
+  if (static_cast<const CustomState&>(*state).durations->ns[call->backward].load(std::memory_order_relaxed) < Durations::kLong) {
+    const engine::Started started = engine::StartedHere();
+    job.operation = started.operation;
+    job.by_program = started.by_program;
+  }
+  job.run = [call = std::move(call), state = state, done]() mutable {
     const std::exception_ptr error = RunCall(call.get(), static_cast<const CustomState&>(*state));
     call = nullptr;  // what they hold goes before anybody learns that it is done
     state = nullptr;
     done(error);
-  });
-  MXNET_CHECK(accepted) << "[Custom] operator " << static_cast<const CustomState&>(*state).prop->op_type
-                        << " was called after the program's end had begun (MXNotifyShutdown)";
+  };
+  MXNET_CHECK(custom::Submit(std::move(job))) << "[Custom] operator " << static_cast<const CustomState&>(*state).prop->op_type
+                                              << " was called after the program's end had begun (MXNotifyShutdown)";
 }
 
 void Add(Call* call, int tag, NDArray array) {
@@ -453,7 +484,7 @@ MXNET_REGISTER_OP(_backward_Custom)
 
 void Register(const std::string& op_type, Creator creator) {
   std::lock_guard<ForkMutex> hold(*g_mutex);
-  (*g_creators)[op_type] = std::move(creator);
+  (*g_creators)[op_type] = {std::move(creator), std::make_shared<Durations>()};
 }
 
 }  // namespace custom

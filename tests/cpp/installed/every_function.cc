@@ -82,6 +82,7 @@ void EngineAndEnvironment() {
   engine->DeleteVariable([&](RunContext) { ++ran; }, kCPU, variable);
   engine->WaitForAll();
   CHECK(ran == 2 && !InterruptibleWaits::on());
+  RunCallbacksInWaits();
   {
     const InterruptibleWaits scope;
     CHECK(InterruptibleWaits::on());

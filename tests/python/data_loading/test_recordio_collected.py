@@ -99,3 +99,29 @@ def test_a_full_disk_is_told_at_the_latest_by_close(tmp_path, index):
     for name in (path, keys):
         with open(name, "rb") as file:
             assert file.read() == b"before"
+
+
+MAGIC = bytes.fromhex("0a23d7ce")
+
+
+@pytest.mark.parametrize("size", [40, 5000, 100001])
+@pytest.mark.parametrize("place", [0, 4, 6, 8])
+def test_magics_in_records_of_all_sizes(tmp_path, size, place):
+    """Only a magic at a multiple of four splits a record; what is written are the parts."""
+    path = str(tmp_path / "a.rec")
+    record = b"x" * place + MAGIC + b"y" * (size - place - 4)
+    with recordio.MXRecordIO(path, "w") as writer:
+        writer.write(record)
+        writer.write(b"next")
+        end = writer.tell()
+    assert os.path.getsize(path) == end and read(path) == [record, b"next"]
+    with open(path, "rb") as file:
+        flag = int.from_bytes(file.read(8)[4:], "little") >> 29
+    assert flag == (1 if place % 4 == 0 else 0)
+
+
+def test_a_long_record_that_is_no_bytes(tmp_path):
+    path = str(tmp_path / "a.rec")
+    with recordio.MXRecordIO(path, "w") as writer:
+        writer.write(memoryview(bytearray(range(256)) * 400))
+    assert read(path) == [bytes(range(256)) * 400]

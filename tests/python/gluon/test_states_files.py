@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
+from mxnet.optimizer._states_reader import read_states
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -166,3 +167,33 @@ def test_broken_pickles_are_errors(what):
     updater = mx.optimizer.get_updater(mx.optimizer.SGD())
     with pytest.raises(mx.MXNetError, match="optimizer"):
         updater.set_states(BROKEN[what])
+
+
+def arrays_pickled(size, count=4):
+    """States of several arrays, which repeat the instructions of the second one."""
+    return pickle.dumps({i: mx.nd.array([i] * size) for i in range(count)}, protocol=4)
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_many_arrays(size):
+    states, _ = read_states(arrays_pickled(size, 300))
+    assert list(states) == list(range(300))
+    for i, state in states.items():
+        np.testing.assert_array_equal(state.asnumpy(), [i] * size)
+
+
+def test_objects_behind_many_arrays_are_found_again():
+    """What an array has pushed and what it has remembered is counted: later ones name it."""
+    shared = mx.nd.array([5])
+    states, _ = read_states(pickle.dumps({0: (mx.nd.ones(1), mx.nd.ones(2), shared), 1: (shared, "text"), 2: (shared, "text")}, protocol=4))
+    assert states[0][2] is states[1][0] and states[1][0] is states[2][0] and states[2][1] == "text"
+
+
+@pytest.mark.parametrize("size", [3, 100])
+@pytest.mark.parametrize("change", [lambda data: data[:-20], lambda data: data.replace(b"\x94h\x07h", b"\x94h\x63h"),
+                                    lambda data: data[:data.rindex(b"\x94h\x07h\x0a") + 5] + b"B\xff\xff\xff\x7f" + data[-50:]])
+def test_damage_in_what_repeats_is_an_error(size, change):
+    data = arrays_pickled(size)
+    assert change(data) != data
+    with pytest.raises(mx.base.MXNetError, match="these bytes are no states"):
+        read_states(change(data))

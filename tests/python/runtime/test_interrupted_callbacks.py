@@ -25,7 +25,8 @@ for i in range(100):
 watched = net.simple_bind(mx.cpu(), x=(200,))
 watched.set_monitor_callback(lambda name, array: None)
 x = mx.nd.ones(3)
-run = {"monitor": watched.forward, "custom": lambda: mx.nd.Custom(x, op_type="copy")}[sys.argv[1]]
+run = {"monitor": watched.forward, "custom": lambda: mx.nd.Custom(x, op_type="copy"),
+       "lent": lambda: mx.nd.Custom(x, op_type="copy").wait_to_read()}[sys.argv[1]]
 run()
 mx.nd.waitall()
 reached = 0
@@ -44,7 +45,7 @@ print(reached)
 """
 
 
-@pytest.mark.parametrize("what", ["monitor", "custom"])
+@pytest.mark.parametrize("what", ["monitor", "custom", "lent"])
 def test_interrupts_reach_the_program(what):
     done = subprocess.run([sys.executable, "-c", PROGRAM, what], capture_output=True, text=True, timeout=120)
     assert done.stdout == "12\n", done.stdout + done.stderr[-3000:]
