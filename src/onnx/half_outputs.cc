@@ -50,10 +50,11 @@ class FloatTypes {
       if (i == 0 || !GivesPlaces(n)) Put(n.outputs[i], i > 0 && HasStatistics(n) ? StatisticsOf(n) : made);
   }
 
-  /* Means and deviations beside a normalised result. */
+  /* Means and deviations beside a normalised result, and shares of experts. */
   static bool HasStatistics(const NodeProto& n) {
     static const std::set<std::string> ops = {"LayerNormalization", "SkipLayerNormalization", "SimplifiedLayerNormalization",
-                                              "RMSNormalization",   "BatchNormalization",     "SkipSimplifiedLayerNormalization"};
+                                              "RMSNormalization",   "BatchNormalization",     "SkipSimplifiedLayerNormalization",
+                                              "MoEGroupRouter"};
     return ops.count(n.op) > 0;
   }
   int StatisticsOf(const NodeProto& n) const { return n.op == "BatchNormalization" ? At(n, 3) : DTypeOfOnnx(n.Int("stash_type", 1)); }
@@ -86,7 +87,7 @@ class FloatTypes {
     if (GivesNoFloats(n)) return kDTypeUnknown;
     for (const char* name : {"to", "dtype", "output_dtype", "output_datatype"})
       if (const Attribute* const a = n.Find(name); a && a->i > 0) return DTypeOfOnnx(a->i);
-    if (n.op == "CastLike" || n.op == "DequantizeLinear") return At(n, 1);
+    if (n.op == "CastLike" || n.op == "DequantizeLinear" || n.op == "GemmaRotaryEmbedding") return At(n, 1);
     if (n.op == "Constant" || n.op == "ConstantOfShape") {
       const Attribute* const value = n.Find("value");
       return value && value->tensor && !value->tensor->array.is_none() ? value->tensor->array.dtype() : static_cast<int>(kFloat32);

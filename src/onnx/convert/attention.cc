@@ -235,6 +235,7 @@ const Rules& AttentionRules() {
       {"com.microsoft", "ScaledSiLU", 1, kNewest, ConvertScaledSilu, nullptr},
       {"com.microsoft", "GatedAdd", 1, kNewest, ConvertGatedAdd, nullptr},
       {"com.microsoft", "MRotaryEmbedding", 1, kNewest, ConvertSectionedRotary, nullptr},
+      {"com.microsoft", "GemmaRotaryEmbedding", 1, kNewest, ConvertGemmaRotary, nullptr},
       {"com.microsoft", "QAttention", 1, kNewest, ConvertQuantizedAttention, nullptr},
       {"com.microsoft", "DecoderMaskedMultiHeadAttention", 1, kNewest, ConvertDecoderMaskedAttention, nullptr},
       {"com.microsoft", "GroupQueryAttention", 1, kNewest, ConvertGroupQueryAttention, nullptr},

@@ -94,6 +94,7 @@ void ConvertGatedNorm(Call& c);
 void ConvertScaledSilu(Call& c);
 void ConvertGatedAdd(Call& c);
 void ConvertSectionedRotary(Call& c);
+void ConvertGemmaRotary(Call& c);
 void ConvertFlexAttention(Call& c);
 
 }  // namespace onnx

@@ -225,5 +225,20 @@ void ConvertSectionedRotary(Call& c) {
   });
 }
 
+/* Angles (batch, length, size), then queries and their other halves, keys and theirs, each (batch,
+ * heads, length, size): both turned by the angles. */
+void ConvertGemmaRotary(Call& c) {
+  CheckRank(c, 0, 3, 3);
+  const Shape& s = c.in(0).shape();
+  for (int i = 1; i < 5; ++i) {
+    const Shape& of = c.in(i).shape();
+    if (of.ndim() != 4 || of[0] != s[0] || of[2] != s[1] || of[3] != s[2] || of != c.in(i < 3 ? 1 : 3).shape())
+      c.Refuse("input " + Text(i) + " has shape " + Text(of) + " for angles of shape " + Text(s));
+  }
+  const Value angles = c.Reshape(c.in(0), Shape{s[0], 1, s[1], s[2]});
+  const Value cos = c.Cast(Unary(c, "cos", angles), c.in(1).dtype()), sin = c.Cast(Unary(c, "sin", angles), c.in(1).dtype());
+  for (int i = 0; i < 2; ++i) c.Out(i, Add(c, Mul(c, c.in(2 * i + 1), cos), Mul(c, c.in(2 * i + 2), sin)));
+}
+
 }  // namespace onnx
 }  // namespace mxnet

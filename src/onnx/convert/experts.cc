@@ -1,4 +1,5 @@
 // Mixtures of experts, and weights in numbers of 4 bits that a table gives.
+#include <algorithm>
 #include <functional>
 #include <limits>
 
@@ -207,6 +208,84 @@ void ConvertQMoE(Call& c) {
                         {"in_integers", Text(in_integers)}}),
                   x.dtype());
   });
+}
+
+namespace {
+
+/* Best of each last dimension, as 1 and 0 elsewhere. */
+Value BestOf(const Call& c, const Value& x, int64_t k) {
+  const Value mask = c.Op("topk", {x}, {{"axis", "-1"}, {"k", Text(k)}, {"ret_typ", "mask"}, {"dtype", DTypeName(x.dtype())}});
+  return BinaryNumber(c, "not_equal", mask, 0);
+}
+
+/* Of scores (tokens, experts): whether an expert is one of the k best of the groups whose best
+ * experts have the largest sums. */
+Value BestInGroups(const Call& c, const Value& scores, int64_t k) {
+  const int64_t tokens = scores.shape()[0], experts = scores.shape()[1];
+  const int64_t groups = c.Attr("n_group", int64_t{1}), active = c.Attr("topk_group", int64_t{1}),
+                summed = c.Attr("group_topk", int64_t{2});
+  if (groups < 1 || experts % groups || active < 1 || active > groups || summed < 1)
+    c.Refuse("attributes n_group, topk_group and group_topk are " + Text(groups) + ", " + Text(active) + " and " + Text(summed) + " for " +
+             Text(experts) + " experts");
+  if (active == groups) return BestOf(c, scores, k);
+  const int64_t size = experts / groups;
+  const Value grouped = c.Reshape(scores, Shape{tokens, groups, size});
+  const Value best = c.Op("topk", {grouped}, {{"axis", "-1"}, {"k", Text(std::min(summed, size))}, {"ret_typ", "value"}});
+  const Value shown = c.Reshape(BestOf(c, Sum(c, best, {2}, false), active), Shape{tokens, groups, 1});
+  const Value none = c.Scalar(-std::numeric_limits<double>::infinity(), scores.dtype());
+  const Value left = c.Reshape(Where(c, shown, grouped, none), Shape{tokens, experts});
+  // those of other groups are among the k best where the groups have fewer
+  return Binary(c, "logical_and", BestOf(c, left, k), Binary(c, "greater", left, none));
+}
+
+}  // namespace
+
+/* Scores (..., experts), or data and the weight that makes scores of it, and a bias that has its
+ * say in the choice of experts alone. */
+void ConvertMoEGroupRouter(Call& c) {
+  const bool projects = c.has(2), all = c.wants(1) || c.wants(2);
+  const Value& x = c.in(0);
+  CheckRank(c, 0, projects ? 2 : 1, projects ? 2 : 32);
+  if (all == c.wants(0) || (projects && !all)) c.Refuse("accepted are output 0, or outputs 1 and 2, which may have projection_weight");
+  if (projects && (c.in(2).ndim() != 2 || c.in(2).shape()[1] != x.shape()[1]))
+    c.Refuse("data has shape " + Text(x.shape()) + ", projection_weight " + Text(c.in(2).shape()));
+  const Value floats = c.Cast(x, kFloat32);
+  const Value scores = projects ? Dense(c, floats, c.Cast(c.in(2), kFloat32)) : floats;
+  const int64_t experts = scores.shape()[scores.ndim() - 1], tokens = scores.shape().Prod(0, scores.ndim() - 1);
+  const int64_t k = c.Attr("top_k", int64_t{0});
+  if (k < 1 || k > experts) c.Refuse("attribute top_k is " + Text(k) + " for " + Text(experts) + " experts");
+  if (c.in(1).shape() != Shape{experts}) c.Refuse("expert_bias has shape " + Text(c.in(1).shape()) + " for " + Text(experts) + " experts");
+  const Value shares = Sigmoid(c, c.Reshape(scores, Shape{tokens, experts}));
+  const Value biased = Add(c, shares, c.in(1));
+  if (c.wants(1)) c.Out(1, biased);
+  if (c.wants(2)) c.Out(2, shares);
+  if (all) {  // whoever reads them chooses
+    if (c.Attr("n_group", int64_t{1}) != 1 || c.Attr("topk_group", int64_t{1}) != 1)
+      c.Refuse("attributes n_group and topk_group are not 1; accepted are 1 with outputs 1 and 2");
+    for (const char* name : {"group_topk", "router_sentinel"}) c.Ignore(name);
+    return;
+  }
+  const Value chosen = BestInGroups(c, biased, k);
+  const Value other = c.Scalar(c.Attr("router_sentinel", -10000.0f), kFloat32);
+  const Value least = BinaryNumber(c, "maximum", shares, 1e-20);  // so that its logarithm is a number
+  c.Out(0, c.Cast(Where(c, chosen, Unary(c, "log", least), other), x.dtype()));
+}
+
+/* gate and up, or both in one, the one behind the other. */
+void ConvertSwiGLU(Call& c) {
+  const Value& x = c.in(0);
+  CheckRank(c, 0, 1, 32);
+  const int64_t size = x.shape()[x.ndim() - 1];
+  if (c.has(1) ? c.in(1).shape() != x.shape() : size % 2 != 0)
+    c.Refuse("gate has shape " + Text(x.shape()) +
+             (c.has(1) ? ", up " + Text(c.in(1).shape()) : "; accepted without up: an even last size"));
+  const auto half = [&](int64_t i) { return c.Cast(SliceAxis(c, x, x.ndim() - 1, i * size / 2, (i + 1) * size / 2), kFloat32); };
+  Value gate = c.has(1) ? c.Cast(x, kFloat32) : half(0), up = c.has(1) ? c.Cast(c.in(1), kFloat32) : half(1);
+  const double limit = c.Attr("limit", 0.0f), alpha = c.Attr("activation_alpha", 1.0f), beta = c.Attr("activation_beta", 0.0f);
+  if (limit > 0) gate = BinaryNumber(c, "minimum", gate, limit), up = Clip(c, up, -limit, limit);
+  Value y = Mul(c, gate, Sigmoid(c, alpha == 1 ? gate : MulNumber(c, gate, alpha)));
+  if (c.Attr("round_activation", int64_t{0}) != 0) y = c.Cast(c.Cast(y, x.dtype()), kFloat32);
+  c.Out(c.Cast(Mul(c, y, beta == 0 ? up : AddNumber(c, up, beta)), x.dtype()));
 }
 
 namespace {

@@ -62,6 +62,17 @@ void ConvertInverse(Call& c) {
   c.Out(c.Op("_linalg_inverse", {c.in(0)}));
 }
 
+/* A x = B. skl2onnx writes it for Gaussian processes; onnxruntime does not know it. */
+void ConvertSolve(Call& c) {
+  CheckRank(c, 0, 2, 2);
+  CheckRank(c, 1, 1, 2);
+  for (const char* name : {"lower", "transposed"})
+    if (c.Attr(name, int64_t{0}) != 0) c.Refuse("attribute " + std::string(name) + " is not 0; accepted is 0");
+  if (c.in(0).shape()[0] != c.in(0).shape()[1] || c.in(1).shape()[0] != c.in(0).shape()[0])
+    c.Refuse("A has shape " + Text(c.in(0).shape()) + ", B " + Text(c.in(1).shape()));
+  c.Out(c.Op("_npi_solve", {c.in(0), c.in(1)}));
+}
+
 /* Without training nothing is dropped; the mask is all ones. */
 void ConvertBiasDropout(Call& c) {  // data, bias, residual, ratio, training mode; without a bias: data, ratio, training mode
   const bool bias = c.argument != nullptr;
@@ -207,6 +218,7 @@ const Rules& MicrosoftRules() {
       {"com.microsoft", "QLinearConv", 1, kNewest, ConvertQLinearConv, nullptr},
       {"com.microsoft", "ExpandDims", 1, kNewest, ConvertExpandDims, nullptr},
       {"com.microsoft", "Inverse", 1, kNewest, ConvertInverse, nullptr},
+      {"com.microsoft", "Solve", 1, kNewest, ConvertSolve, nullptr},
       {"com.microsoft", "BiasDropout", 1, kNewest, ConvertBiasDropout, "bias"},
       {"com.microsoft", "BitmaskBiasDropout", 1, kNewest, ConvertBiasDropout, "bias"},
       {"com.microsoft", "BitmaskDropout", 1, kNewest, ConvertBiasDropout, nullptr},

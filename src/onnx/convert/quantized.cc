@@ -391,6 +391,8 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "MatMulIntegerToFloat", 1, kNewest, ConvertMatMulIntegerToFloat, nullptr},
       {"com.microsoft", "MoE", 1, kNewest, ConvertMoE, nullptr},
       {"com.microsoft", "QMoE", 1, kNewest, ConvertQMoE, nullptr},
+      {"com.microsoft", "MoEGroupRouter", 1, kNewest, ConvertMoEGroupRouter, nullptr},
+      {"com.microsoft", "SwiGLU", 1, kNewest, ConvertSwiGLU, nullptr},
       {"com.microsoft", "MatMulBnb4", 1, kNewest, ConvertMatMulBnb4, nullptr},
       {"com.microsoft", "MatMulNBits", 1, kNewest, ConvertMatMulNBits, nullptr},
       {"com.microsoft", "GatherBlockQuantized", 1, kNewest, ConvertGatherBlockQuantized, nullptr},

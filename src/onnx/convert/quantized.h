@@ -48,6 +48,8 @@ Value LearnedInstead(const Call& c, const Value& floats, const std::vector<Value
 
 void ConvertMoE(Call& c);
 void ConvertQMoE(Call& c);
+void ConvertMoEGroupRouter(Call& c);
+void ConvertSwiGLU(Call& c);
 void ConvertMatMulBnb4(Call& c);
 void ConvertMatMulNBits(Call& c);
 void ConvertBlockDense(Call& c);  // of a node that takes the place of others (onnx/integers.h)

@@ -307,6 +307,18 @@ def test_gates_around_it():
     check(made("GatedAdd", ["x", "z", "g"]), {"x": x, "z": gate, "g": floats(2, 3, 1)})
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equations_as_skl2onnx_writes_them(dtype):
+    """onnxruntime has no Solve."""
+    a, b = (floats(4, 4) + 4 * np.eye(4)).astype(dtype), floats(4, 3).astype(dtype)
+    for right in (b, b[:, 0].copy()):
+        alone(made("Solve", ["a", "b"], lower=0, transposed=0), {"b": right}, {"a": a}, np.linalg.solve(a, right))
+    with pytest.raises(mx.MXNetError, match="attribute lower is not 0; accepted is 0"):
+        alone(made("Solve", ["a", "b"], lower=1), {"b": b}, {"a": a}, b)
+    with pytest.raises(mx.MXNetError, match=r"A has shape \(4, 4\), B \(3, 3\)"):
+        alone(made("Solve", ["a", "b"]), {"b": b[:3]}, {"a": a}, b)
+
+
 @pytest.mark.parametrize("layout", [0, 1])
 @pytest.mark.parametrize("flat", [False, True])
 def test_rotary_embeddings_of_three_positions(layout, flat):
