@@ -239,8 +239,13 @@ class MXRecordIO:
     def _write_collected(self):
         collected, self._collected = self._collected, []
         count, self._num_collected = self._num_collected, 0
-        if collected:
+        if not collected:
+            return
+        try:
             self._target.write_parts(collected, count)
+        except BaseException:
+            self._is_seen = True    # the file is given up, which the next record is to be told
+            raise
 
     def _malformed(self, offset, what):
         return MXNetError(f"[recordio] {self.uri}, byte {offset}: {what}")

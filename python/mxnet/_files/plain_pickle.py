@@ -104,8 +104,8 @@ class PickleReader:
                 stack.append(memo[data[at]])
                 at += 1
             elif code == 0x52 and len(stack) > 1 and type(stack[-2]) is Known and stack[-2].call and type(stack[-1]) is tuple:  # REDUCE
-                arguments = stack.pop()
-                stack[-1] = stack[-1].call(*arguments)
+                arguments, known = stack.pop(), stack.pop()     # so that where() tells of what the call raises
+                stack.append(known.call(*arguments))
             elif code == 0x85 and stack:                                                    # TUPLE1
                 stack[-1] = (self.plain(stack[-1]),)
             elif code == 0x86 and len(stack) > 1:                                           # TUPLE2
