@@ -16,7 +16,7 @@ import numpy as np
 
 from ._files import record_images as _record_images
 from ._files.record_parts import BEGIN as _BEGIN, END as _END, MAGIC as _MAGIC, MAX_LENGTH as _MAX_LENGTH
-from ._files.record_parts import MIDDLE as _MIDDLE, WHOLE as _WHOLE, encode as _encode, frame as _frame, has_magic as _has_magic
+from ._files.record_parts import MIDDLE as _MIDDLE, WHOLE as _WHOLE, encode as _encode
 from ._files.whole_files import NewFile
 from .base import MXNetError, local_path, open_file, StateError
 
@@ -218,16 +218,9 @@ class MXRecordIO:
             self._check(True)
         if type(buf) is not bytes:
             buf = bytes(buf)
-        length = len(buf)
-        if length > _MAX_LENGTH:
-            raise ValueError(f"[recordio] a record of {length} bytes; {_MAX_LENGTH} is the maximum")
-        if _has_magic(buf):
-            parts = (_encode(buf),)
-            length = len(parts[0])
-        else:
-            before, behind = _frame(buf)
-            parts = (before, buf, behind)
-            length += 8 + len(behind)
+        if len(buf) > _MAX_LENGTH:
+            raise ValueError(f"[recordio] a record of {len(buf)} bytes; {_MAX_LENGTH} is the maximum")
+        parts, length = _encode(buf)
         with self._lock:
             self._position += length
             self._collected += parts

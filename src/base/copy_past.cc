@@ -11,24 +11,31 @@
 
 namespace mxnet {
 
-int64_t LastLevelCacheBytes() {
-  // kAssumed: where the system does not tell. Of a larger cache than kMost the rest is taken for
-  // other programs'.
-  constexpr int64_t kAssumed = 32 << 20, kMost = 48 << 20;
+namespace {
+
 #ifdef _SC_LEVEL3_CACHE_SIZE
-  static const int64_t size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  if (size > 0) return std::clamp<int64_t>(size, 4 << 20, kMost);
+constexpr int kLevel2 = _SC_LEVEL2_CACHE_SIZE, kLevel3 = _SC_LEVEL3_CACHE_SIZE;
+#else
+constexpr int kLevel2 = -1, kLevel3 = -1;  // sysconf knows no such name
 #endif
-  return kAssumed;
+
+/* What sysconf calls `name`, within bounds; `assumed` where the system does not tell. */
+int64_t CacheBytes(int name, int64_t assumed, int64_t least, int64_t most) {
+  const int64_t size = sysconf(name);
+  return size > 0 ? std::clamp(size, least, most) : assumed;
+}
+
+}  // namespace
+
+int64_t LastLevelCacheBytes() {
+  constexpr int64_t kMost = 48 << 20;  // of a larger one the rest is taken for other programs'
+  static const int64_t size = CacheBytes(kLevel3, 32 << 20, 4 << 20, kMost);
+  return size;
 }
 
 int64_t CoreCacheBytes() {
-  constexpr int64_t kAssumed = 512 << 10, kMost = 4 << 20;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  static const int64_t size = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (size > 0) return std::clamp<int64_t>(size, 256 << 10, kMost);
-#endif
-  return kAssumed;
+  static const int64_t size = CacheBytes(kLevel2, 512 << 10, 256 << 10, 4 << 20);
+  return size;
 }
 
 #if defined(__SSE2__)

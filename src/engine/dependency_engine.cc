@@ -136,13 +136,7 @@ void DependencyEngine::Submit(Op* op) {
   // unlocking.
   if (waiting == 0) {
     for (int i = 0; i < n; ++i) e[i].var->unlock();
-    if (op->starts_here) {
-      const ProgramScope program;
-      InOperationScope scope;  // also for its closure, when that is destroyed
-      RunContext rctx;
-      rctx.ctx = op->ctx;
-      return RunOp(op, rctx, nullptr);
-    }
+    if (op->starts_here) return StartHere(op);
     OpList ready;
     ready.Push(op);
     Dispatch(&ready);
@@ -159,6 +153,14 @@ void DependencyEngine::Submit(Op* op) {
   }
   for (int i = 0; i < n; ++i) vars[i] = e[i].var;
   for (int i = 0; i < n; ++i) vars[i]->unlock();
+}
+
+void DependencyEngine::StartHere(Op* op) {
+  const ProgramScope program;
+  InOperationScope scope;  // also for its closure, when that is destroyed
+  RunContext rctx;
+  rctx.ctx = op->ctx;
+  RunOp(op, rctx, nullptr);
 }
 
 void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
@@ -186,11 +188,7 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
       }
       Complete(op, failure, ready);
     } else if (op->starts_here && RunsLentJobs()) {  // it looks for what that starts next
-      const ProgramScope program;
-      InOperationScope scope;
-      RunContext rctx;
-      rctx.ctx = op->ctx;
-      RunOp(op, rctx, nullptr);
+      StartHere(op);
     } else {
       Schedule(op, may_keep);
     }

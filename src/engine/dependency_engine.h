@@ -150,6 +150,8 @@ class DependencyEngine : public Engine {
   /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `end`: null
    * on the CPU. */
   void RunOp(Op* op, const RunContext& rctx, EndFn end);
+  /* The same of one on the CPU that only starts something. */
+  void StartHere(Op* op);
   /* Ends an asynchronous operation that has returned and called back. On the thread that did so
    * last, which may be any. */
   virtual void FinishAsync(Op* op, bool may_keep);

@@ -1,10 +1,11 @@
 """Records as RecordIO files have them (mxnet.recordio): what stands around a payload, and the parts
 of one that contains the magic."""
+import itertools
 import struct
 
 import numpy as np
 
-__all__ = ["BEGIN", "END", "MAGIC", "MAX_LENGTH", "MIDDLE", "WHOLE", "encode", "frame", "has_magic"]
+__all__ = ["BEGIN", "END", "MAGIC", "MAX_LENGTH", "MIDDLE", "WHOLE", "encode"]
 
 MAGIC = struct.pack("<I", 0xCED7230A)
 _MAGIC_WORD = np.uint32(0xCED7230A)
@@ -27,14 +28,15 @@ def _split(payload):
     return parts
 
 
-def _framed(flag, part):
-    return b"".join((MAGIC, _pack_word(flag << 29 | len(part)), part, b"\0" * (-len(part) % 4)))
-
-
 _PADDING = b"", b"\0\0\0", b"\0\0", b"\0"
 
 
-def has_magic(payload):
+def _framed(flag, part):
+    length = len(part)
+    return MAGIC + _pack_word(flag << 29 | length), part, _PADDING[length & 3]
+
+
+def _has_magic(payload):
     """Is there a magic at a multiple of four in it? True as well for one elsewhere in a short
     one."""
     if len(payload) < 4096:
@@ -42,16 +44,11 @@ def has_magic(payload):
     return bool((np.frombuffer(payload, "<u4", len(payload) // 4) == _MAGIC_WORD).any())     # many times as fast
 
 
-def frame(payload):
-    """What stands in front of a payload without magics, and behind it."""
-    length = len(payload)
-    return MAGIC + _pack_word(length), _PADDING[length & 3]
-
-
 def encode(payload):
-    """The bytes of a record."""
-    parts = _split(payload)
-    if len(parts) == 1:
-        return _framed(WHOLE, payload)
+    """The bytes of a record, which lie one behind the other, and how many they are together. The
+    payload is not copied, as a rule."""
+    if not _has_magic(payload) or len(parts := _split(payload)) == 1:
+        return _framed(WHOLE, payload), len(payload) + 11 & -4
     flags = [BEGIN] + [MIDDLE] * (len(parts) - 2) + [END]
-    return b"".join(map(_framed, flags, parts))
+    pieces = tuple(itertools.chain.from_iterable(map(_framed, flags, parts)))
+    return pieces, sum(map(len, pieces))

@@ -3,7 +3,6 @@
 The library holds numbers: one for each description (a CustomOpProp) and for each operator (a
 CustomOp) that it has asked for and not given back.
 """
-import _signal
 import contextlib
 import ctypes
 import functools
@@ -14,6 +13,7 @@ from ctypes import CFUNCTYPE, POINTER
 from .. import context
 from .._binding import guarded, set_mode
 from .._startup import tracebacks as _tracebacks
+from .._startup.interrupt import HeldInterrupt
 from .._dtypes import number as _dtype_number, type_of as _dtype_of
 from ..attribute import AttrScope, _scopes as _attribute_scopes
 from ..base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, _LIB, _interrupted_callbacks, kept_for_native,
@@ -247,38 +247,35 @@ def _recorded(name):
     return profiler.Task(profiler.Domain("Custom Operator"), f"{name}::pure_python")
 
 
-class _Held:
+class _InterruptBehind(HeldInterrupt):
     """Ctrl-C while the main thread runs a call: the result is finished first, unless it comes
-    twice."""
+    twice. Who calls then knows that it has `arrived`."""
 
-    def __init__(self):
-        self.times = 0
-        self._handler = None
+    _arrived, _handler = (), None       # before the scope has begun
 
-    def begin(self):
-        if threading.get_ident() == threading.main_thread().ident and callable(_signal.getsignal(_signal.SIGINT)):
-            self._handler = _signal.signal(_signal.SIGINT, self._hold)
+    @property
+    def arrived(self):
+        return bool(self._arrived)
 
-    def _hold(self, _number, _frame):
-        self.times += 1
-        if self.times > 1:
+    def _hold(self, number, frame):
+        super()._hold(number, frame)
+        if len(self._arrived) > 1:
             raise KeyboardInterrupt
 
-    def end(self):
-        if self._handler is not None:
-            _signal.signal(_signal.SIGINT, self._handler)
+    def _again(self):
+        pass
 
 
 def _in_mode(created, is_train, name, function, *arguments):
     """Calls function(*arguments) with the modes of the operator. Whether Ctrl-C has arrived."""
-    held = _Held()
+    held = _InterruptBehind()
     running = ctypes.c_int()
     profiled = not _LIB.MXGetProfilerState(ctypes.byref(running)) and running.value
     np_shape, np_array, mode = is_np_shape(), is_np_array(), set_mode(False, bool(is_train))
     own = _of_thread.stacks
     stacks = [scopes.stack for scopes in _SCOPES]
     try:
-        held.begin()
+        held.__enter__()    # pylint: disable=unnecessary-dunder-call
         for scopes, stack in zip(_SCOPES, own):
             scopes.stack = stack
         if np_shape != created.np_shape:
@@ -287,18 +284,18 @@ def _in_mode(created, is_train, name, function, *arguments):
         with _recorded(name) if profiled else _NOTHING:
             function(*arguments)
     except Exception:
-        if held.times:
+        if held.arrived:
             raise KeyboardInterrupt from None
         raise
     finally:
-        held.end()
+        held.__exit__()
         _set_np_array(np_array)
         if np_shape != created.np_shape:
             set_np_shape(np_shape)
         for scopes, stack in zip(_SCOPES, stacks):
             scopes.stack = stack
         set_mode(*mode)
-    return held.times > 0
+    return held.arrived
 
 
 @_callback(_FB)

@@ -10,9 +10,9 @@
  * use the processors, cores are shared, until nobody else was on them for half a second, or for as
  * long of the time in which this process computes. What others used while the library was loaded
  * counts for the first loop. Where a control group gives
- * fewer processors than OMP_NUM_THREADS they are shared always. Where nobody else uses them, the
- * threads that wait are those of this process: a crowd. So is a busy thread that pushes beside
- * loops on all processors.
+ * fewer processors than OMP_NUM_THREADS they are shared always. Where this process uses all of them
+ * and its threads wait besides, time and again, these are a crowd. So is a busy thread that pushes
+ * beside loops on all processors.
  *
  * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY give threads to cores: their own.

@@ -86,13 +86,12 @@ void CopyColumns(const T* from, int64_t from_step, T* to, int64_t to_step, int64
   for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * to_step, from + r * from_step, static_cast<size_t>(count) * sizeof(T));
 }
 
-/* Parts of the rows of a dense matrix, `width` columns of which are read, that each stay in a
- * core's own cache. One part where each row of csr has few elements in one. */
-int64_t PartsOf(int64_t inner, int64_t bytes, int64_t width, int64_t rows, int64_t count) {
+/* Parts of the rows of a dense matrix, of which so many bytes are read, that each stay in a core's
+ * own cache. One part where each row of csr has few elements in one. */
+int64_t PartsOf(int64_t inner, int64_t bytes, int64_t rows, int64_t count) {
   constexpr int64_t kElements = 24, kMost = 16;  // behind it csr's positions take as long
   const int64_t most = CoreCacheBytes() / 8 * 5, parts = (bytes + most - 1) / most;
-  if (parts <= 1 || width < 2 || width % 2 != 0) return 1;  // a single column has kernels of its own
-  return parts <= std::min(kMost, inner) && count / rows / parts >= kElements ? parts : 1;
+  return parts > 1 && parts <= std::min(kMost, inner) && count / rows / parts >= kElements ? parts : 1;
 }
 
 /* Where the elements of each row begin that belong to part 0, 1, ... of the columns, and where the
@@ -121,8 +120,9 @@ void Gather(KernelArgs& args, const int64_t* indptr, const int64_t* index, const
   const int64_t count = indptr[rows] - indptr[0], item = static_cast<int64_t>(sizeof(T));
   const int threads = Threads(count + rows, columns);
   const bool stripes = columns >= 2 * kStripe && count >= 4 * inner && inner * columns * item > kNear;
-  const int64_t used = stripes ? kStripe : columns, bytes = inner * used * item;
-  const int64_t parts = sorted && columns % 2 == 0 ? PartsOf(inner, bytes, used, rows, count) : 1;
+  const int64_t bytes = inner * (stripes ? kStripe : columns) * item;
+  const bool pairs = columns % 2 == 0;  // a single column, also the last one, has kernels of its own
+  const int64_t parts = sorted && pairs ? PartsOf(inner, bytes, rows, count) : 1;
   const int64_t* const positions = parts > 1 ? PartPositions(args, indptr, index, rows, inner, parts, threads) : nullptr;
   const auto stripe = [&](const T* from, int64_t step, int64_t at, int64_t width) {
     ByElements(threads, indptr, rows, [&](int64_t begin, int64_t end, int64_t) {
