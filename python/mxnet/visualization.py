@@ -127,7 +127,7 @@ def plot_network(symbol, title="plot", save_format="pdf", shape=None, dtype=None
     shape : dict of str to tuple, optional
         Shapes of the data; with them the edges are labelled.
     dtype : dict of str to type, optional
-        Accepted as in MXNet 1.x; the drawing does not depend on it.
+        dtypes of the data; with them the labels of edges end in the dtype.
     node_attrs : dict of str to str
         Attributes of all nodes, in the language of graphviz.
     hide_weights : bool

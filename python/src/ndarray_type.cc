@@ -187,6 +187,7 @@ class Memory {
     PyErr_Format(PyExc_ValueError, "memory of %zd bytes; at least %zu are needed", view_.len, bytes);
     return nullptr;
   }
+  size_t lent() const { return static_cast<size_t>(view_.len); }
 
  private:
   Py_buffer view_ = {};
@@ -267,6 +268,30 @@ PyObject* NestedLists(PyObject* self, PyObject*) {
   });
 }
 
+/* _load_raw(bytes): becomes the array that is written there, as pickles of 1.x hold one. What it
+ * was is let go. */
+PyObject* LoadRaw(PyObject* self, PyObject* bytes) {
+  constexpr size_t kLongCopy = 1 << 16;
+  return Guard([&]() -> PyObject* {
+    if (PyLong_Check(bytes)) {
+      PyErr_SetString(PyExc_TypeError, "expected bytes, not an address");
+      return nullptr;
+    }
+    Memory memory;
+    const void* p = memory.Open(bytes, 0, false);
+    if (!p && PyErr_Occurred()) return nullptr;
+    NDArray* loaded = nullptr;
+    {
+      GilRelease unlocked(memory.lent() > kLongCopy);
+      loaded = new NDArray(LoadNDArrayRaw(p, memory.lent()));
+    }
+    delete std::exchange(reinterpret_cast<PyNDArray*>(self)->array, loaded);
+    reinterpret_cast<PyNDArray*>(self)->writable = true;
+    TakeClass(self);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach()), ClassOf(self)); });
 }
@@ -335,6 +360,7 @@ PyMethodDef methods[] = {
     {"_copy_from", FastCall(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
     {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
     {"_lists", NestedLists, METH_NOARGS, "The values as nested lists; None where their type is not Python's."},
+    {"_load_raw", LoadRaw, METH_O, "Becomes the array that is written in bytes, as pickles hold one."},
     {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
     {"_at", At, METH_O, "Row view; negative indices count from the end."},
     {"_slice", FastCall(Slice), METH_FASTCALL, "View of rows [begin, end)."},

@@ -288,6 +288,16 @@ class NDArrayBase:
         self.writable = bool(writable)
         self._take_class()
 
+    def _load_raw(self, data):
+        """Becomes the array that is written in bytes, as pickles hold one."""
+        handle = NDArrayHandle()
+        if isinstance(data, bytearray) and data:
+            raw = (ctypes.c_char * len(data)).from_buffer(data)     # not copied
+        else:
+            raw = data if isinstance(data, bytes) else bytes(memoryview(data))
+        check_call(_LIB.MXNDArrayLoadFromRawBytes(raw, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
+        NDArrayBase.__init__(self, handle)
+
     def _take_class(self):
         """Gives an array of a class of results that is sparse the class of its storage."""
         if type(self) is not _class and type(self) is not _numpy_class:     # a program's own, too

@@ -1,4 +1,5 @@
 """Shapes, labels and colours of a network's nodes, and its drawing."""
+from collections.abc import Mapping
 
 __all__ = ["PARAMETER_ENDINGS", "draw", "output_shapes", "shape_of", "without_batch"]
 
@@ -7,7 +8,7 @@ PARAMETER_ENDINGS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_mov
 _HIDDEN_ENDINGS = PARAMETER_ENDINGS[:-1]       # a drawing of 1.9.1 shows the parameters of RNN
 
 
-def output_shapes(symbol, shape, dtype=None):
+def output_shapes(symbol, shape):
     """Shapes of all outputs of all nodes by name, given those of the data; and the names of
     auxiliary states."""
     if shape is None:
@@ -19,8 +20,21 @@ def output_shapes(symbol, shape, dtype=None):
     return dict(zip(internals.list_outputs(), shapes))
 
 
+def _output_types(symbol, dtype):
+    """Names of the dtypes of all outputs of all nodes by name, given those of the data."""
+    if dtype is None:
+        return {}
+    if not isinstance(dtype, Mapping):
+        raise TypeError(f"[plot_network] dtype={dtype!r}; accepted: a dictionary from names of inputs to dtypes")
+    internals = symbol.get_internals()
+    _, types, _ = internals.infer_type(**dtype)
+    if types is None:
+        raise ValueError(f"[plot_network] Input type is incomplete: {dtype}")
+    return {name: getattr(kind, "__name__", str(kind)) for name, kind in zip(internals.list_outputs(), types)}
+
+
 def shape_of(node, output, shapes):
-    """Shape of an output of a node, None if it is not known."""
+    """Shape of an output of a node, None if it is not known; or what else `shapes` has."""
     if node.is_variable:
         return shapes.get(node.name)
     key = node.name + "_output"
@@ -66,7 +80,12 @@ def _look(node):
 def draw(drawing, symbol, title="plot", save_format="pdf", shape=None, dtype=None, node_attrs={}, hide_weights=True):
     """What :func:`plot_network` returns, of the class `drawing`."""
     nodes = symbol._without_amp_cast().nodes()
-    shapes = output_shapes(symbol, shape, dtype)
+    shapes = output_shapes(symbol, shape)
+    types = _output_types(symbol, dtype)
+
+    def label_of(source, output):
+        kind = shape_of(source, output, types)
+        return without_batch(shape_of(source, output, shapes)) + (f"({kind})" if kind else "")
     common = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled", **node_attrs}
     dot = drawing(name=title, format=save_format)
     shown = [node for node in nodes if not (node.is_variable and hide_weights and node.name.endswith(_HIDDEN_ENDINGS))]
@@ -82,6 +101,5 @@ def draw(drawing, symbol, title="plot", save_format="pdf", shape=None, dtype=Non
     for node in nodes:
         for source, output in node.inputs:
             if source.index in places:
-                dot.edge(tail_name=node.name, head_name=source.name, dir="back", arrowtail="open",
-                         label=without_batch(shape_of(source, output, shapes)))
+                dot.edge(tail_name=node.name, head_name=source.name, dir="back", arrowtail="open", label=label_of(source, output))
     return dot

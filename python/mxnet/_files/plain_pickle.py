@@ -12,7 +12,8 @@ import struct
 __all__ = ["Forbidden", "Known", "PickleReader", "Refused", "brief"]
 
 # kind(*arguments) with a state {key: of_bytes(content)}; all but the content stood there before.
-_OBJECT = re.compile(rb"h(.)h(.)R\x94}\x94h(.)h(.)(?:C(.)|B(....))", re.DOTALL)
+_OBJECT = re.compile(rb"h(.)h(.)R\x94}\x94h(.)h(.)", re.DOTALL)
+_OBJECT_HEAD = 12           # bytes of that
 _OBJECT_END = b"\x94\x85\x94R\x94sb"
 _LONGEST_NUMBER = 512       # bytes of one integer
 _HASHED = (str, int, float, bytes, bool, type(None))
@@ -76,6 +77,7 @@ class PickleReader:
         self._find, self._persistent, self._give_state = find, persistent, build
         self._begin = at
         self._stack, self._frames, self._memo = [], [], {}
+        self._heads = {}        # of objects that stood there before (_parts_of); None: places may be taken again
 
     def read(self):
         """The value. Refused for all that is wrong, also of what the table's functions raise."""
@@ -140,18 +142,25 @@ class PickleReader:
     def _read_object(self, at):
         """An object like others before it, with one dictionary of bytes: what files of arrays
         repeat. Where it ends; None, and nothing is done, for all else."""
-        found = _OBJECT.match(self.data, at)
-        if found is None:
+        data, memo = self.data, self._memo
+        begin = at + _OBJECT_HEAD
+        head = bytes(data[at:begin])
+        parts = self._heads and self._heads.get(head) or self._parts_of(head)
+        if parts is None or begin + 5 > self.end:
             return None
-        memo, begin = self._memo, found.end()
-        kind, arguments, key, of_bytes, short, long = found.groups()
-        kind, arguments, key, of_bytes = memo.get(kind[0]), memo.get(arguments[0]), memo.get(key[0]), memo.get(of_bytes[0])
-        end = begin + int.from_bytes(short or long, "little")
-        if (self.data[end:end + len(_OBJECT_END)] != _OBJECT_END or type(arguments) is not tuple or type(key) is not str
-                or type(kind) is not Known or type(of_bytes) is not Known or kind.call is None or of_bytes.call is None):
+        code = data[begin]
+        if code == 0x42:                                                                    # BINBYTES
+            begin, count = begin + 5, int.from_bytes(data[begin + 1:begin + 5], "little")
+        elif code == 0x43:                                                                  # SHORT_BINBYTES
+            begin, count = begin + 2, data[begin + 1]
+        else:
             return None
-        made, content = kind.call(*arguments), bytes(self.data[begin:end])
-        value = of_bytes.call(content)
+        end = begin + count
+        if data[end:end + len(_OBJECT_END)] != _OBJECT_END:
+            return None
+        make, arguments, key, of_bytes = parts
+        made, content = make(*arguments), bytes(data[begin:end])
+        value = of_bytes(content)
         state = {key: value}
         if not self._give_state(made, state):
             raise self._bad(f"a {type(made).__name__} with a state")
@@ -162,6 +171,21 @@ class PickleReader:
         memo[len(memo)] = value
         self._stack.append(made)
         return end + len(_OBJECT_END)
+
+    def _parts_of(self, head):
+        """What the places in `head`, the beginning of an object, stand for: how it is made, of
+        which arguments, the key of its state, and what makes that of bytes. None for all else."""
+        found = _OBJECT.fullmatch(head)
+        if found is None:
+            return None
+        kind, arguments, key, of_bytes = [self._memo.get(place[0]) for place in found.groups()]
+        if (type(arguments) is not tuple or type(key) is not str or type(kind) is not Known or type(of_bytes) is not Known
+                or kind.call is None or of_bytes.call is None):
+            return None
+        parts = kind.call, arguments, key, of_bytes.call
+        if self._heads is not None:
+            self._heads[head] = parts
+        return parts
 
     @staticmethod
     def plain(value):
@@ -282,6 +306,7 @@ class PickleReader:
     def _remember(self, number):
         if not self._stack:
             raise self._bad("there is no value to remember")
+        self._heads = None
         self._memo[number] = self._stack[-1]
 
     def _recall(self, number):

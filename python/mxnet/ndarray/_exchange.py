@@ -43,10 +43,7 @@ class _Exchange:
         if data is None:
             NDArrayBase.__init__(self, None)
             return
-        handle = NDArrayHandle()
-        raw = (ctypes.c_char * len(data)).from_buffer(data) if isinstance(data, bytearray) and data else bytes(data)    # not copied
-        check_call(_LIB.MXNDArrayLoadFromRawBytes(raw, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
-        NDArrayBase.__init__(self, handle)
+        self._load_raw(data)
         if "context" in state:
             moved = self.copyto(state["context"])
             NDArrayBase.__init__(self, _shared_handle(moved))

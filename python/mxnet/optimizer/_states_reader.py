@@ -70,10 +70,13 @@ def _no_storage(_value):
 
 def _blank(klass, name):
     """What a file may do with a class: make an object without attributes, which follow it."""
+    is_array = issubclass(klass, NDArray)
+    accepted = (None,) if is_array else ()
+
     def make(*arguments):
-        if arguments != ((None,) if issubclass(klass, NDArray) else ()):
+        if arguments != accepted:
             raise ValueError(f"{name} is made of {brief(arguments)}; accepted: its attributes behind it")
-        return klass(None) if issubclass(klass, NDArray) else klass.__new__(klass)
+        return klass(None) if is_array else klass.__new__(klass)
     return Known(name, make)
 
 

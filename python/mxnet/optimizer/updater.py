@@ -159,6 +159,8 @@ class Updater:
 def _shapes(state):
     """Shapes of the arrays in a state, in order."""
     if isinstance(state, (tuple, list)):
+        if all(isinstance(part, NDArray) for part in state):    # in most files, all of them
+            return [part.shape for part in state]
         return [shape for part in state for shape in _shapes(part)]
     return [] if state is None else [getattr(state, "shape", ())]
 

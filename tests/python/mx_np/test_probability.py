@@ -242,6 +242,14 @@ def test_numbers_as_parameters():
     assert d.broadcast_to((2, 3)).sample().shape == (2, 3)
 
 
+@pytest.mark.parametrize("name, make, theirs, parameters, values", CONTINUOUS + DISCRETE, ids=lambda v: v if isinstance(v, str) else "")
+def test_a_draw_of_no_shape_has_that_of_the_batch(name, make, theirs, parameters, values):     # as in 2.0
+    batch = make(*[A(p) for p in parameters])
+    for size in ((), []):
+        assert batch.sample(size).shape == batch.sample().shape == (2,)
+    assert P.Independent(batch, 1).sample(()).shape == (2,)
+
+
 def test_logits_and_chances():
     logit = onp.array([0.3, -2.0])
     prob = 1 / (1 + onp.exp(-logit))

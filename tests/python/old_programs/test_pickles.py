@@ -79,8 +79,19 @@ def test_states_of_arrays_and_symbols():
     assert b.asnumpy().tolist() == [1, 2, 3]
     b.__setstate__({'handle': None})
     assert b.__getstate__() == {'handle': None} and mx.nd.NDArray(None).__getstate__() == {'handle': None}
-    with pytest.raises(mx.MXNetError):
-        b.__setstate__({'handle': state['handle'][:20]})
+    for kind in (bytes, bytearray, memoryview):
+        b.__setstate__({'handle': kind(state['handle'])})
+        assert b.asnumpy().tolist() == [1, 2, 3]
+        for damaged in (state['handle'][:20], b'', b'x' * 40):
+            with pytest.raises(mx.MXNetError):
+                b.__setstate__({'handle': kind(damaged)})
+            assert b.asnumpy().tolist() == [1, 2, 3]
+    for other in (id(b), 'text', 1.5):      # no address is read
+        with pytest.raises(TypeError):
+            b.__setstate__({'handle': other})
+    row = mx.nd.array([[0, 0], [1, 2]]).tostype('row_sparse')
+    again = pickle.loads(pickle.dumps(row))
+    assert type(again) is type(row) and again.asnumpy().tolist() == [[0, 0], [1, 2]]
     x = mx.sym.Variable('x')
     y = mx.sym.Symbol(None)
     y.__setstate__(x.__getstate__())

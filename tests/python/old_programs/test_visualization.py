@@ -54,6 +54,21 @@ def test_plot(graphviz):   # as 1.9.1 draws it
                       ("flat", "pool1"): "8x7x7", ("fc1", "flat"): "392", ("softmax", "fc1"): "10", ("softmax", "softmax_label"): ""}
 
 
+def test_labels_end_in_the_dtype(graphviz):     # as 1.9.1 draws it
+    g = mx.viz.plot_network(network(), shape=SHAPES, dtype={"data": "float16"})
+    labels = {pair: attrs["label"] for pair, attrs in g.edges.items()}
+    assert labels["conv1", "data"] == "3x32x32(float16)" and labels["fc1", "flat"] == "392(float16)"
+    assert labels["softmax", "softmax_label"] == "(float16)"
+    g = mx.viz.plot_network(mx.sym.cast(mx.sym.var("a"), dtype="int32", name="c") * 2, shape={"a": (2, 3)}, dtype={"a": "float64"})
+    assert sorted(attrs["label"] for attrs in g.edges.values()) == ["3(float64)", "3(int32)"]
+    g = mx.viz.plot_network(network(), dtype={"data": "float16"})
+    assert {attrs["label"] for attrs in g.edges.values()} == {"(float16)"}
+    with pytest.raises(TypeError, match=r"\[plot_network\] dtype='float16'; accepted: a dictionary"):
+        mx.viz.plot_network(network(), shape=SHAPES, dtype="float16")
+    with pytest.raises(ValueError, match="Input type is incomplete"):
+        mx.viz.plot_network(network(), dtype={})
+
+
 def test_options(graphviz):
     g = mx.viz.plot_network(network(), title="t", save_format="png", hide_weights=False, node_attrs={"shape": "oval", "fixedsize": "false"})
     assert (g.name, g.format) == ("t", "png")

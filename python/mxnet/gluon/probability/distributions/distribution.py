@@ -149,9 +149,9 @@ class Distribution:
         raise self._lacks("sample")
 
     def sample(self, size=None):
-        """Draws of batch shape `size`, to which the parameters broadcast; None: of their own batch
-        shape."""
-        return self._draw(self._batch_shape() if size is None else _as_tuple(size))
+        """Draws of batch shape `size`, to which the parameters broadcast; None or (): of their own
+        batch shape."""
+        return self._draw((() if size is None else _as_tuple(size)) or self._batch_shape())
 
     def sample_n(self, size=None):
         """Draws of shape `size` from each distribution of the batch: the result's batch shape is
