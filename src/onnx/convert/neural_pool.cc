@@ -176,6 +176,11 @@ Value MaskOfChannels(const Call& c, const Shape& x) {
   const int64_t masks = c.in(1).ndim() < 2 ? 0 : c.in(1).shape()[0] * c.in(1).shape()[1];
   if (masks < 1 || c.in(1).size() != masks * size || channels * size > kMostListed)
     c.Refuse("data has shape " + Text(x) + ", the mask " + Text(c.in(1).shape()) + "; accepted is a mask of the same spatial sizes");
+  if (masks == 1) {
+    Sizes one = DimsOf(x);
+    one[0] = one[1] = 1;
+    return c.BroadcastTo(c.Reshape(mask, Shape(one)), x);
+  }
   Sizes places;
   for (int64_t i = 0; i < channels; ++i)
     for (int64_t at = 0; at < size; ++at) places.push_back(i * size % masks + at);
