@@ -83,6 +83,11 @@ MXNET_C_DLL int MXOnnxModelConvertToLearn(OnnxModelHandle handle, int num_inputs
  * call. */
 MXNET_C_DLL int MXOnnxModelForTraining(OnnxModelHandle handle, OnnxModelHandle* out, int* num_weights, const char*** names,
                                        NDArrayHandle** weights);
+/* A graph that a node of the model holds as its attribute `attribute` (the decoder of a search, the
+ * branch of an If), as another model, on the same device. Constants of graphs around it that it
+ * reads are its own; what is computed there is given in each call. `node`: the name of the node, or
+ * of its first result where it has none; null: the only one with such a graph. */
+MXNET_C_DLL int MXOnnxModelInner(OnnxModelHandle handle, const char* attribute, const char* node, OnnxModelHandle* out);
 /* Runs a model of MXOnnxModelForTraining on arrays. While the thread records
  * (MXAutogradSetIsRecording) gradients pass from its results to its inputs; an error names a node
  * that would lose them. The caller frees the results; the list lives until this thread's next

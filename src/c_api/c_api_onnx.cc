@@ -10,6 +10,7 @@
 #include "c_api/c_api_common.h"
 #include "c_api/c_api_symbol.h"
 #include "graph/json.h"
+#include "onnx/inner.h"
 #include "onnx/reader.h"
 #include "onnx/session.h"
 
@@ -345,6 +346,14 @@ int MXOnnxModelForTraining(OnnxModelHandle handle, OnnxModelHandle* out, int* nu
   *names = store.Point();
   *weights = store.handles.data();
   *out = made.release();
+  API_END();
+}
+
+int MXOnnxModelInner(OnnxModelHandle handle, const char* attribute, const char* node, OnnxModelHandle* out) {
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(attribute != nullptr, Value) << "[onnx] the name of a graph is null; accepted: the name of a node's attribute";
+  const Session* const session = AsSession(handle);
+  *out = new Session(InnerModel(session->model(), attribute, node ? node : ""), session->options());
   API_END();
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "onnx/integers.h"
 #include "onnx/makers.h"
 #include "onnx/node_kinds.h"
 #include "onnx/written_nodes.h"
@@ -34,7 +35,13 @@ class Rewriter {
     for (const NodeProto& n : graph_.nodes) {
       if (gone_.count(&n)) continue;
       NoteSteps(n);
-      if (!Write(n)) nodes_.push_back(&n);
+      if (Write(n)) continue;
+      MXNET_CHECK_KIND(!WriterOf(n), Value)
+          << "[onnx] node " << n.label() << " (" << n.op
+          << ") computes with integers whose scales or zero points are computed, missing, or several numbers that are not one for each "
+             "filter, row or column, or with floats of 8 bits: gradients do not pass it, so the model is no block; accepted: calls of the "
+             "model, convert(), and QuantizeLinear and DequantizeLinear around the operator on floats";
+      nodes_.push_back(&n);
     }
     return std::move(nodes_);
   }
@@ -59,6 +66,8 @@ class Rewriter {
     const NDArray *const scale = makers_.ConstantOf(q.scale), *const zero = makers_.ConstantOf(q.zero);
     return scale && scale->shape().ndim() <= 1 && (q.zero.empty() || (zero && zero->shape().ndim() <= 1));
   }
+  /* One, or one for each row of data. */
+  bool HasRowScales(const QuantityNames& q) const { return HasOneScale(q) || AreAlong(q); }
   const NodeProto* OnlyReader(const std::string& name) const {
     const auto uses = uses_.find(name);
     if (uses == uses_.end() || uses->second != 1) return nullptr;
@@ -92,9 +101,15 @@ class Rewriter {
     return n.outputs[0];
   }
   /* Makes the result of a node of these floats; `scale` and `zero` are places among its inputs. */
-  void Steps(const NodeProto& of, const std::string& floats, size_t scale, size_t zero, size_t output = 0) {
-    steps_[of.outputs[output]] = {of.outputs[output], InputOf(of, scale), InputOf(of, zero)};
-    Add(of, "QuantizeLinear", {floats, InputOf(of, scale), InputOf(of, zero)}, of.outputs[output]);
+  void Steps(const NodeProto& of, const std::string& floats, size_t scale, size_t zero, int64_t axis = 1) {
+    steps_[of.outputs[0]] = {of.outputs[0], InputOf(of, scale), InputOf(of, zero)};
+    AddInt(&Add(of, "QuantizeLinear", {floats, InputOf(of, scale), InputOf(of, zero)}, of.outputs[0]), "axis", axis);
+  }
+  /* The same with the channels of its images behind the batch, or last again. */
+  std::string Turned(const NodeProto& of, const char* order, const std::string& floats) {
+    NodeProto& n = Add(of, order, {floats});
+    n.domain = kIntegerDomain, n.opset = 1;
+    return n.outputs[0];
   }
   /* Are these names there, and the zero points of results, which say their dtypes? */
   static bool Has(const NodeProto& n, const std::vector<size_t>& inputs) {
@@ -109,10 +124,11 @@ class Rewriter {
     if (Is(n, "DynamicQuantizeLinear") && n.outputs.size() == 3) steps_[n.outputs[0]] = {n.outputs[0], n.outputs[1], n.outputs[2]};
   }
 
-  bool Write(const NodeProto& n) {
-    if (!n.small.empty() || n.outputs.empty()) return false;
+  /* What writes an operator on integers; null: it is none. */
+  static Writer WriterOf(const NodeProto& n) {
     static const std::map<std::string, Writer> writers = {
         {"QLinearConv", &Rewriter::Conv},
+        {"com.microsoft.QLinearConv", &Rewriter::Conv},
         {"QLinearMatMul", &Rewriter::MatMul},
         {"com.microsoft.QGemm", &Rewriter::Gemm},
         {"com.microsoft.QLinearAdd", &Rewriter::Pair},
@@ -126,9 +142,15 @@ class Rewriter {
         {"com.microsoft.QLinearConcat", &Rewriter::Concat},
         {"com.microsoft.DynamicQuantizeMatMul", &Rewriter::DynamicMatMul},
         {"com.microsoft.MatMulIntegerToFloat", &Rewriter::MatMulToFloat},
+        {"com.microsoft.QAttention", &Rewriter::Attention},
     };
-    const auto writer = writers.find(n.domain.empty() ? n.op : n.domain + "." + n.op);
-    if (writer != writers.end()) return (this->*writer->second)(n);
+    const auto found = writers.find(n.domain.empty() ? n.op : n.domain + "." + n.op);
+    return found == writers.end() ? nullptr : found->second;
+  }
+
+  bool Write(const NodeProto& n) {
+    if (!n.small.empty() || n.outputs.empty()) return false;
+    if (const Writer writer = WriterOf(n)) return (this->*writer)(n);
     if (const auto sums = sums_.find(&n); sums != sums_.end()) return Sums(n, sums->second);
     if (IsStep(n, "DequantizeLinear")) return Rows(n);
     return Move(n);
@@ -137,21 +159,23 @@ class Rewriter {
   bool Conv(const NodeProto& n) {
     const QuantityNames x = QuantityAt(n, 0), w = QuantityAt(n, 3);
     if (!Has(n, {6, 7}) || !HasOneScale(x) || !AreAlong(w)) return false;
-    std::vector<std::string> inputs = {Floats(n, x), Floats(n, w, 0)};
+    const bool last = n.Int("channels_last", 0) != 0;
+    const std::string data = Floats(n, x);
+    std::vector<std::string> inputs = {last ? Turned(n, "ChannelsFirst", data) : data, Floats(n, w, 0)};
     if (!InputOf(n, 8).empty()) {
       const std::string scale = Add(n, "Mul", {x.scale, w.scale}).outputs[0];
       inputs.push_back(Floats(n, {InputOf(n, 8), scale, ""}, 0));
     }
     NodeProto& made = Add(n, "Conv", inputs);
-    CopyAttributes(n, &made);
-    Steps(n, made.outputs[0], 6, 7);
+    CopyAttributes(n, &made, {"channels_last"});
+    Steps(n, last ? Turned(n, "ChannelsLast", made.outputs[0]) : made.outputs[0], 6, 7, last ? -1 : 1);
     return true;
   }
 
-  bool MatMul(const NodeProto& n) {
+  bool MatMul(const NodeProto& n) {  // of rows and columns that may have a scale each, as rows of the result
     const QuantityNames a = QuantityAt(n, 0), b = QuantityAt(n, 3);
-    if (!Has(n, {6, 7}) || !HasOneScale(a) || !AreAlong(b)) return false;
-    Steps(n, Add(n, "MatMul", {Floats(n, a), Floats(n, b, -1)}).outputs[0], 6, 7);
+    if (!Has(n, {6, 7}) || !HasRowScales(a) || !AreAlong(b)) return false;
+    Steps(n, Add(n, "MatMul", {Floats(n, a, -2), Floats(n, b, -1)}).outputs[0], 6, 7, -2);
     return true;
   }
 
@@ -176,11 +200,13 @@ class Rewriter {
   }
 
   bool Function(const NodeProto& n) {
-    if (!Has(n, {3, 4}) || !HasOneScale(QuantityAt(n, 0)) || n.Int("channels_last", 0) != 0) return false;
-    NodeProto& made = Add(n, n.op.c_str() + std::string("QLinear").size(), {Floats(n, QuantityAt(n, 0))});
+    if (!Has(n, {3, 4}) || !HasOneScale(QuantityAt(n, 0))) return false;
+    const bool last = n.Int("channels_last", 0) != 0;
+    const std::string data = Floats(n, QuantityAt(n, 0));
+    NodeProto& made = Add(n, n.op.c_str() + std::string("QLinear").size(), {last ? Turned(n, "ChannelsFirst", data) : data});
     made.opset = n.Int("opset", kOpset);  // of Softmax
     CopyAttributes(n, &made, {"opset", "channels_last"});
-    Steps(n, made.outputs[0], 3, 4);
+    Steps(n, last ? Turned(n, "ChannelsLast", made.outputs[0]) : made.outputs[0], 3, 4);
     return true;
   }
 
@@ -222,8 +248,18 @@ class Rewriter {
 
   bool MatMulToFloat(const NodeProto& n) {  // a, b, their scales, their zero points, a bias
     const QuantityNames a{InputOf(n, 0), InputOf(n, 2), InputOf(n, 4)}, b{InputOf(n, 1), InputOf(n, 3), InputOf(n, 5)};
-    if (!HasOneScale(a) || !AreAlong(b)) return false;
-    Product(n, Floats(n, a), b, InputOf(n, 6));
+    if (!HasRowScales(a) || !AreAlong(b)) return false;
+    Product(n, Floats(n, a, -2), b, InputOf(n, 6));
+    return true;
+  }
+
+  bool Attention(const NodeProto& n) {  // data, weight, bias, their scales, mask, their zero points, past
+    const QuantityNames x{InputOf(n, 0), InputOf(n, 3), InputOf(n, 6)}, w{InputOf(n, 1), InputOf(n, 4), InputOf(n, 7)};
+    if (!HasOneScale(x) || !AreAlong(w)) return false;
+    const std::vector<std::string> operands = {Floats(n, x), Floats(n, w, -1), InputOf(n, 2), InputOf(n, 5), InputOf(n, 8)};
+    NodeProto& made = Add(n, "Attention", operands);
+    made.domain = n.domain, made.opset = n.opset, made.outputs = n.outputs;
+    CopyAttributes(n, &made);
     return true;
   }
 
@@ -279,13 +315,24 @@ class Rewriter {
     return true;
   }
 
+  /* Does it give its first input's numbers, or such that lie between them? */
+  static bool MovesFloats(const NodeProto& n) {
+    const bool by_input = Is(n, "Split") || Is(n, "Resize") || (Is(n, "Pad") && n.inputs.size() > 1);
+    return Moves(n) || by_input || (n.domain == "com.microsoft" && n.op == "NhwcMaxPool");
+  }
+
   bool Move(const NodeProto& n) {
     const auto found = steps_.find(InputOf(n, 0));
-    if (found == steps_.end() || (!Moves(n) && !Is(n, "Split"))) return false;
+    if (found == steps_.end() || !MovesFloats(n)) return false;
     const QuantityNames q = found->second;
     if (q.zero.empty() || !HasOneScale(q)) return false;
     NodeProto moved = n;
     moved.inputs[0] = Floats(n, q);
+    if (Is(n, "Pad")) {  // with the number 0 where it does not say with what
+      moved.inputs.resize(std::max<size_t>(moved.inputs.size(), 3));
+      const std::string number = moved.inputs[2].empty() ? Add(n, "Sub", {q.zero, q.zero}).outputs[0] : moved.inputs[2];
+      moved.inputs[2] = Floats(n, {number, q.scale, q.zero});
+    }
     for (std::string& output : moved.outputs)
       if (!output.empty()) output += "/floats/" + std::to_string(made_->size());
     nodes_.push_back(&made_->emplace_back(std::move(moved)));

@@ -50,11 +50,11 @@ class FloatTypes {
       if (i == 0 || !GivesPlaces(n)) Put(n.outputs[i], i > 0 && HasStatistics(n) ? StatisticsOf(n) : made);
   }
 
-  /* Means and deviations beside a normalised result, and shares of experts. */
+  /* Means and deviations beside a normalised result, shares of experts, and states. */
   static bool HasStatistics(const NodeProto& n) {
     static const std::set<std::string> ops = {"LayerNormalization", "SkipLayerNormalization", "SimplifiedLayerNormalization",
                                               "RMSNormalization",   "BatchNormalization",     "SkipSimplifiedLayerNormalization",
-                                              "MoEGroupRouter"};
+                                              "MoEGroupRouter",     "GatedDeltaNet"};
     return ops.count(n.op) > 0;
   }
   int StatisticsOf(const NodeProto& n) const { return n.op == "BatchNormalization" ? At(n, 3) : DTypeOfOnnx(n.Int("stash_type", 1)); }

@@ -50,6 +50,7 @@ class Learning {
   /* Floats that integers were made of. */
   struct Rounded {
     Value integers, floats, scale, zero;
+    int64_t axis = 0, block = 0;  // of several scales
   };
   void AddRounded(Rounded rounded) { rounded_.push_back(std::move(rounded)); }
   /* What these integers were made of; null: nothing known. */

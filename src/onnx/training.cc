@@ -6,6 +6,7 @@
 
 #include "mxnet/imperative.h"
 #include "onnx/builder.h"
+#include "onnx/search.h"
 #include "onnx/stage.h"
 
 namespace mxnet {
@@ -21,14 +22,22 @@ bool IsSetting(const NodeProto& n, size_t input) {
   return found != first.end() && input >= found->second;
 }
 
+/* The graphs of a search, as a program asks for them. */
+std::string Subgraphs(const NodeProto& n) {
+  std::string text;
+  for (const Attribute& a : n.attributes)
+    if (a.graph) text += (text.empty() ? "" : " or ") + ("model.subgraph('" + a.name + "').to_block()");
+  return text;
+}
+
 /* Throws for a node that chooses tokens. */
 void CheckNoSearch(const GraphProto& graph) {
-  static const std::unordered_set<std::string> searches = {"GreedySearch", "Sampling", "BeamSearch", "WhisperBeamSearch"};
   for (const NodeProto& n : graph.nodes) {
-    MXNET_CHECK_KIND(n.domain.empty() || !searches.count(n.op), Value)
+    MXNET_CHECK_KIND(!SearchOf(n), Value)
         << "[onnx] node " << n.label() << " (" << n.op
         << ") chooses tokens, which has no gradients, so the model is no single graph and no block; accepted: calls of the model itself, "
-           "and blocks of decoders";
+           "and blocks of the graphs that it searches by: "
+        << Subgraphs(n);
     for (const Attribute& a : n.attributes)
       if (a.graph) CheckNoSearch(*a.graph);
   }

@@ -8,6 +8,7 @@ from ..base import MXNetError
 from . import _batch
 
 _NO_GRAPH = "so the model is no single graph"   # what the library says then
+_NO_BLOCK = "so the model is no block"          # where a node would lose gradients
 _LARGEST_MASK = 1 << 22     # elements
 
 
@@ -92,12 +93,17 @@ def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
     """A SymbolBlock with the model's weights; see `Model.to_block`."""
     from .. import symbol as sym
     from ..gluon import SymbolBlock
+    if model._within and not shapes and not values:   # of any shapes, and written within its file
+        from ._parts import PartsBlock
+        return PartsBlock(model, ctx)
     try:
         made = to_symbol(model, shapes, dtypes, values, learns=True)
     except MXNetError as error:   # operators on weights may depend on the batch where their results do not
         if _NO_GRAPH in str(error) and not values:
             from ._parts import PartsBlock
             return PartsBlock(model, ctx)
+        if _NO_BLOCK in str(error):
+            raise
         made = None
     out, params = made or to_symbol(model, shapes, dtypes, values, learns=False)
     read = set(out.list_inputs())
@@ -111,4 +117,5 @@ def to_block(model, shapes=None, dtypes=None, ctx=None, values=None):
         if "__constant__" in attributes.get(name, ()) or not _trains(value):
             parameter.grad_req = "null"
         parameter._load_init(value, ctx or model.ctx, cast_dtype=True, dtype_source="saved")
+    block._onnx_file = model.source, model._within   # written again where nodes have no equal in ONNX
     return block

@@ -73,6 +73,7 @@ class Model(NotCopied):
     handle = None
     precision = None
     source = None
+    _within = ()   # of a subgraph: its name and node, behind those that it lies in
     _instead = "its file. mx.onnx.load(path) makes one in each process; threads of a process share it"
 
     def __init__(self, handle, ctx):
@@ -293,10 +294,61 @@ class Model(NotCopied):
             statistics of the batch while gradients are recorded. A model that is no single graph,
             since shapes depend on contents (NonZero), is a block of parts: it takes any shapes,
             cannot be hybridized with others or exported as a symbol, and `export_model` writes its
-            file with the trained weights.
+            file with the trained weights. So is a `subgraph` where `shapes` is not given.
+
+        Raises
+        ------
+        MXNetError
+            for a search, which has no gradients, and for numbers in integers whose scales gradients
+            do not pass; the message says what to call instead.
         """
         from ._import import to_block
         return to_block(self, shapes, dtypes, values=values)
+
+    def subgraph(self, name, node=None):
+        """A graph that a node of the model holds, as a model of its own: the decoder of a search,
+        the branch of an If.
+
+        A search (BeamSearch, GreedySearch, Sampling) chooses tokens, which has no gradients. Its
+        decoder is trained by itself: ``model.subgraph('decoder').to_block()`` is a block whose
+        parameters are the decoder's weights, and :func:`export_model` of that block writes the
+        whole file, with the search, and these weights.
+
+        Parameters
+        ----------
+        name : str
+            The name of the node's attribute: ``decoder``, ``encoder``, ``init_decoder`` of a
+            search, ``then_branch``, ``else_branch``, ``body``.
+        node : str, optional
+            The name of the node, or of its first output where it has none. It is needed where
+            several nodes have a graph of that name.
+
+        Returns
+        -------
+        Model
+            Its inputs are those of the graph, and behind them what nodes around it compute for it.
+            Weights around it that it reads are its own. It may be called, converted and trained as
+            any model, and its ``source`` is the same file.
+
+        Raises
+        ------
+        MXNetError
+            where there is no such graph, or more than one; the message lists those there are.
+
+        Examples
+        --------
+        >>> search = mx.onnx.load('gpt2_beam_search.onnx')                      # doctest: +SKIP
+        >>> decoder = search.subgraph('decoder').to_block()                     # doctest: +SKIP
+        >>> mx.onnx.export_model(decoder, onnx_file_path='trained.onnx')        # doctest: +SKIP
+        'trained.onnx'
+        """
+        if not isinstance(name, str) or not isinstance(node, (str, type(None))):
+            raise TypeError(f"[onnx] subgraph got {name!r} of the node {node!r}; accepted: names")
+        handle = ctypes.c_void_p()
+        check_call(_LIB.MXOnnxModelInner(self.handle, c_str(name), c_str(node) if node is not None else None, ctypes.byref(handle)))
+        made = Model(handle, self.ctx)
+        made.source, made.precision, made._within = self.source, self.precision, (*self._within, (name, node))
+        return made
 
     def explain(self, path=None, runs=None):
         """The plans made so far: nodes, bulks, memory, and where the graph was cut.

@@ -60,16 +60,8 @@ class PartsBlock(Block):
 
     def written(self, package):
         """The model of the file with the weights of this block, as the package `onnx` has it."""
-        source = self._model.source
-        if source is None:
-            raise MXNetError("[onnx.export_model] a block of a model that was loaded from bytes; accepted: models of files")
-        model = package.load(source)
-        for tensor in model.graph.initializer:
-            if tensor.name in self._reg_params:
-                values = self._reg_params[tensor.name].data().asnumpy()
-                dtype = package.helper.tensor_dtype_to_np_dtype(tensor.data_type)
-                tensor.CopyFrom(package.numpy_helper.from_array(values.astype(dtype), tensor.name))
-        return model
+        from ._written import written
+        return written(package, self._model.source, self._model._within, self._reg_params)
 
 
 class _Handle:

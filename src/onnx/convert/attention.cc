@@ -230,6 +230,8 @@ const Rules& AttentionRules() {
       {"com.microsoft", "Attention", 1, kNewest, ConvertMicrosoftAttention, nullptr},
       {"com.microsoft", "LinearAttention", 1, kNewest, ConvertLinearAttention, nullptr},
       {"com.microsoft", "CausalConvWithState", 1, kNewest, ConvertCausalConv, nullptr},
+      {"com.microsoft", "GatedDeltaNet", 1, kNewest, ConvertGatedDeltaNet, nullptr},
+      {"com.microsoft", "VarlenCausalConvWithState", 1, kNewest, ConvertVarlenCausalConv, nullptr},
       {"com.microsoft", "LinearAttentionGate", 1, kNewest, ConvertLinearAttentionGate, nullptr},
       {"com.microsoft", "GatedRMSNorm", 1, kNewest, ConvertGatedNorm, nullptr},
       {"com.microsoft", "ScaledSiLU", 1, kNewest, ConvertScaledSilu, nullptr},

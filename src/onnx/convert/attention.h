@@ -52,6 +52,9 @@ struct CachedAttention {
 };
 /* (batch, steps, heads x value size) in the dtype of the queries. */
 Value AttendCached(const Call& c, const CachedAttention& a);
+/* A cache with rows (batch, steps, groups x size) from `starts` to `lengths`. `room`: of the
+ * result; 0: that of the cache. `least`: of tokens in each example. */
+Value Appended(const Call& c, const Value& cache, const Value& rows, const CachedAttention& a, int64_t room = 0, int64_t least = 0);
 /* The float16 of the file, where the caches are that. */
 Value Cache(const Call& c, const Value& x);
 
@@ -89,6 +92,8 @@ void ConvertRelativePositionBias(Call& c);
 void ConvertGatedRelativePositionBias(Call& c);
 void ConvertLinearAttention(Call& c);
 void ConvertCausalConv(Call& c);
+void ConvertGatedDeltaNet(Call& c);
+void ConvertVarlenCausalConv(Call& c);
 void ConvertLinearAttentionGate(Call& c);
 void ConvertGatedNorm(Call& c);
 void ConvertScaledSilu(Call& c);

@@ -87,9 +87,7 @@ void AttendBuffers(Call& c, const AttentionInputs& at, int64_t heads, bool causa
   a.starts = c.BroadcastTo(c.Reshape(c.Cast(c.in(at.past_length), kInt64), Shape{1}), Shape{batch});
   a.lengths = AddNumber(c, a.starts, static_cast<double>(steps));
   a.query = Biased(c, 0, at, 0);
-  const auto appended = [&](const Value& buffer, const Value& rows) {
-    return c.Op("_cache_append", {buffer, c.Cast(rows, buffer.dtype()), a.starts, a.lengths});
-  };
+  const auto appended = [&](const Value& buffer, const Value& rows) { return Appended(c, buffer, c.Cast(rows, buffer.dtype()), a); };
   a.key = appended(past_key, Biased(c, 1, at, s[2])), a.value = appended(past_value, Biased(c, 2, at, 2 * s[2]));
   c.Out(1, a.key), c.Out(2, a.value);
   if (c.has(at.indirection) && steps == 1)  // a prompt is before all beams

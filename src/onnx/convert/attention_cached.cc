@@ -12,9 +12,83 @@ namespace onnx {
 
 Value Cache(const Call& c, const Value& x) { return c.builder()->BeforeWidening(x); }
 
+namespace {
+
+/* Is it to be trained, and can it be? Operators on caches have no gradients. */
+bool CanLearn(const Call& c, const Value& cache) { return c.ForTraining() && IsFloating(cache.dtype()); }
+
+/* Which of so many keys a query sees, (batch, 1, steps, keys). */
+Value SeenKeys(const Call& c, const CachedAttention& a, int64_t steps, int64_t keys) {
+  const Value key = c.Reshape(CountUp(c, keys), Shape{1, 1, 1, keys}), step = c.Reshape(CountUp(c, steps), Shape{1, 1, steps, 1});
+  const auto by_example = [&](const Value& v) { return c.Reshape(v, Shape{v.size(), 1, 1, 1}); };
+  const Value own = Add(c, step, by_example(a.starts));
+  Value seen = Binary(c, "less", key, by_example(a.lengths));
+  if (a.causal) seen = Binary(c, "logical_and", seen, Binary(c, "less_equal", key, own));
+  if (a.window > 0) seen = Binary(c, "logical_and", seen, Binary(c, "greater", key, AddNumber(c, own, -static_cast<double>(a.window))));
+  return seen;
+}
+
+/* Beside the scores of keys one more, which takes its share. */
+Value WithSink(const Call& c, const Value& scores, const Value& sink) {
+  const Shape& s = scores.shape();
+  const Value each = c.Reshape(c.Cast(sink, scores.dtype()), Shape{1, s[1], 1, 1});
+  return Concat(c, {scores, c.BroadcastTo(each, Shape{s[0], s[1], s[2], 1})}, 3);
+}
+
+/* The same of plain products and a softmax. */
+Value AttendToLearn(const Call& c, const CachedAttention& a, double scale) {
+  const Value query = SplitHeads(c, c.Cast(a.query, kFloat32), a.heads);
+  const auto apart = [&](const Value& cache) { return c.Cast(cache.ndim() == 3 ? SplitHeads(c, cache, a.groups) : cache, kFloat32); };
+  const Value key = apart(a.key), value = apart(a.value);
+  const int64_t steps = query.shape()[2], keys = key.shape()[2];
+  const Value seen = SeenKeys(c, a, steps, keys);
+  Value mask = a.mask.kind == Value::kNone ? a.mask : c.Cast(a.mask, kFloat32);
+  if (mask.kind != Value::kNone) {  // what it has no column for is not there
+    const int64_t columns = mask.shape()[3];
+    mask = columns > keys ? SliceAxis(c, mask, 3, 0, keys) : Pad(c, mask, {0, 0, 0, 0}, {0, 0, 0, keys - columns}, 0);
+  }
+  AttentionOptions options;
+  options.scale = scale, options.softcap = a.softcap;
+  const bool sinks = a.sink.kind != Value::kNone;
+  if (sinks) options.change_scores = [&](const Value& scores) { return WithSink(c, scores, a.sink); };
+  options.change_weights = [&](const Value& w) {  // a query that sees nothing finds zeros
+    return Where(c, seen, sinks ? SliceAxis(c, w, 3, 0, keys) : w, c.Scalar(0, kFloat32));
+  };
+  const Value bias = AddBias(c, BiasOfMask(c, seen, kFloat32, -1e30), mask);
+  return c.Cast(JoinHeads(c, Attend(c, query, key, value, bias, options).y), a.query.dtype());
+}
+
+}  // namespace
+
+Value Appended(const Call& c, const Value& cache, const Value& rows, const CachedAttention& a, int64_t room, int64_t least) {
+  if (!CanLearn(c, cache)) {
+    AttrDict attrs;
+    if (room > 0) attrs["room"] = Text(room);
+    if (least > 0) attrs["least"] = Text(least);
+    return c.Op("_cache_append", {cache, rows, a.starts, a.lengths}, attrs);
+  }
+  // rows of the cache, the new ones, and one of zeros
+  const int64_t batch = cache.shape()[0], groups = cache.shape()[1], past = cache.shape()[2], size = cache.shape()[3];
+  const int64_t steps = rows.shape()[1], all = past + steps + 1, columns = room > 0 ? room : past;
+  const Value table = Join(c, {cache, SplitHeads(c, rows, groups), c.Filled(Shape{batch, groups, 1, size}, cache.dtype(), 0)}, 2);
+  const Value place = c.Reshape(CountUp(c, columns), Shape{1, columns});
+  const auto by_example = [&](const Value& v) { return c.Reshape(v, Shape{batch, 1}); };
+  const Value step = Sub(c, place, by_example(a.starts));
+  const Value within =
+      Binary(c, "logical_and", BinaryNumber(c, "greater_equal", step, 0), BinaryNumber(c, "less", step, static_cast<double>(steps)));
+  const Value is_new = Binary(c, "logical_and", within, Binary(c, "less", place, by_example(a.lengths)));
+  const Value old = Where(c, BinaryNumber(c, "less", place, static_cast<double>(past)), place, c.IntTensor({all - 1}));
+  const Value at = Where(c, is_new, AddNumber(c, step, static_cast<double>(past)), old);
+  Sizes firsts;
+  for (int64_t i = 0; i < batch * groups; ++i) firsts.push_back(i * all);
+  const Value flat = Add(c, c.Reshape(at, Shape{batch, 1, columns}), IntsLike(c, firsts, {batch, groups, 1}));
+  return Take(c, c.Reshape(table, Shape{batch * groups * all, size}), flat, 0);
+}
+
 Value AttendCached(const Call& c, const CachedAttention& a) {
   const int64_t size = a.query.shape()[2] / a.heads;
   const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(size));
+  if (CanLearn(c, a.key) && CanLearn(c, a.value) && a.sources.kind == Value::kNone) return AttendToLearn(c, a, scale);
   std::vector<Value> operands = {c.Cast(a.query, kFloat32), a.key, a.value, a.starts, a.lengths};
   for (const Value& more : {a.mask, a.sink})
     if (more.kind != Value::kNone) operands.push_back(c.Cast(more, kFloat32));
@@ -126,20 +200,12 @@ Value Floats(const Call& c, const Value& cache, int dtype) {
 Value GroupScores(const Call& c, const CachedAttention& a, const GroupSizes& g, bool weights) {
   const int64_t total = c.Int(kTotal);
   const int dtype = a.query.dtype();
-  const Value key = IntsLike(c, CountTo(total), {1, 1, 1, total}), step = IntsLike(c, CountTo(g.steps), {1, 1, g.steps, 1});
-  const auto by_example = [&](const Value& v) { return c.Reshape(v, Shape{g.batch, 1, 1, 1}); };
-  const Value own = Add(c, step, by_example(a.starts));
-  Value seen = Binary(c, "less", key, by_example(a.lengths));
-  if (a.causal) seen = Binary(c, "logical_and", seen, Binary(c, "less_equal", key, own));
-  if (a.window > 0) seen = Binary(c, "logical_and", seen, Binary(c, "greater", key, AddNumber(c, own, -static_cast<double>(a.window))));
+  const Value seen = SeenKeys(c, a, g.steps, total);
   AttentionOptions options;
   options.scale = a.scale, options.softcap = a.softcap;
   options.empty_rows = true;
   if (a.sink.kind != Value::kNone) {
-    options.change_scores = [&](const Value& scores) {
-      const Value sink = c.Reshape(c.Cast(a.sink, scores.dtype()), Shape{1, g.heads, 1, 1});
-      return Concat(c, {scores, c.BroadcastTo(sink, Shape{g.batch, g.heads, g.steps, 1})}, 3);
-    };
+    options.change_scores = [&](const Value& scores) { return WithSink(c, scores, a.sink); };
     options.change_weights = [&](const Value& w) { return SliceAxis(c, w, 3, 0, total); };
   }
   const Value bias = AddBias(c, BiasOfMask(c, seen, dtype, -std::numeric_limits<double>::infinity()), a.mask);
@@ -318,9 +384,7 @@ void ConvertGroupQueryAttention(Call& c) {
   if (windowed) {
     left = AppendToWindow(c, rows, g, &a);
   } else {
-    const auto appended = [&](const Value& cache, const Value& more) {
-      return c.Op("_cache_append", {cache, more, a.starts, a.lengths}, {{"room", Text(room == past ? 0 : room)}, {"least", "1"}});
-    };
+    const auto appended = [&](const Value& cache, const Value& more) { return Appended(c, cache, more, a, room == past ? 0 : room, 1); };
     a.key = appended(rows.past_key, rows.key), a.value = appended(rows.past_value, rows.value);
     left = {a.key, a.value};
   }

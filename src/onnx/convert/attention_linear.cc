@@ -1,4 +1,6 @@
 // Attention without softmax, step by step, and the convolution that models of this kind begin with.
+#include "onnx/convert/attention_linear.h"
+
 #include <cmath>
 
 #include "onnx/convert/attention.h"
@@ -8,6 +10,30 @@
 namespace mxnet {
 namespace onnx {
 
+Value LinearSteps::Step(int64_t t) {
+  const auto at = [&](const Value& x, const Shape& shape) { return c.Reshape(SliceAxis(c, x, 2, t, t + 1), shape); };
+  const Value key = at(k, Shape{batch, groups, keys, 1});
+  added = at(v, Shape{batch, groups, 1, values});
+  if (decay.kind != Value::kNone) state = Mul(c, state, Unary(c, "exp", at(decay, Shape{batch, groups, decay.shape()[3], 1})));
+  if (beta.kind != Value::kNone) {
+    const Value found = Sum(c, Mul(c, state, key), {2}, true);
+    added = Mul(c, Sub(c, added, found), at(beta, Shape{batch, beta.shape()[1], 1, 1}));
+  }
+  state = Add(c, state, Mul(c, key, added));
+  const Value query = MulNumber(c, at(q, Shape{batch * groups, heads / groups, keys}), scale);
+  return c.Reshape(c.Op("batch_dot", {query, c.Reshape(state, Shape{batch * groups, keys, values})}), Shape{batch, 1, heads * values});
+}
+
+Value LinearSteps::All(const std::function<void(int64_t)>& after) {
+  if (steps < 1 || steps > kMostSteps) c.Refuse("sequences of " + Text(steps) + " steps; accepted are 1 to " + Text(kMostSteps));
+  std::vector<Value> outputs;
+  for (int64_t t = 0; t < steps; ++t) {
+    outputs.push_back(Step(t));
+    if (after) after(t);
+  }
+  return Concat(c, outputs, 1);
+}
+
 namespace {
 
 /* Refuses another value of an attribute that may be left out. */
@@ -15,30 +41,6 @@ void OnlyValue(const Call& c, const char* name, int64_t value) {
   const int64_t given = c.Attr(name, value);
   if (given != value) c.Refuse("attribute " + std::string(name) + " is " + Text(given) + "; accepted is " + Text(value));
 }
-
-constexpr int64_t kMostSteps = 16384;  // of which a graph is made
-
-struct LinearSteps {
-  const Call& c;
-  int64_t batch, heads, groups, steps, keys, values;
-  double scale;
-  Value q, k, v, decay, beta, state;  // (batch, heads or groups, steps, ...); state (batch, groups, keys, values)
-
-  Value At(const Value& x, int64_t t, const Shape& shape) const { return c.Reshape(SliceAxis(c, x, 2, t, t + 1), shape); }
-
-  Value Step(int64_t t) {
-    const Value key = At(k, t, Shape{batch, groups, keys, 1});
-    Value value = At(v, t, Shape{batch, groups, 1, values});
-    if (decay.kind != Value::kNone) state = Mul(c, state, Unary(c, "exp", At(decay, t, Shape{batch, groups, decay.shape()[3], 1})));
-    if (beta.kind != Value::kNone) {
-      const Value found = Sum(c, Mul(c, state, key), {2}, true);
-      value = Mul(c, Sub(c, value, found), At(beta, t, Shape{batch, beta.shape()[1], 1, 1}));
-    }
-    state = Add(c, state, Mul(c, key, value));
-    const Value query = MulNumber(c, At(q, t, Shape{batch * groups, heads / groups, keys}), scale);
-    return c.Reshape(c.Op("batch_dot", {query, c.Reshape(state, Shape{batch * groups, keys, values})}), Shape{batch, 1, heads * values});
-  }
-};
 
 }  // namespace
 
@@ -68,11 +70,11 @@ void ConvertLinearAttention(Call& c) {  // query, key, value, past_state, decay,
                 wide(c.in(2), groups),
                 {},
                 {},
+                {},
                 {}};
   s.keys = s.q.shape()[3], s.values = s.v.shape()[3];
   if (s.k.shape() != Shape{s.batch, groups, s.steps, s.keys} || s.v.shape()[2] != s.steps || s.v.shape()[0] != s.batch)
     c.Refuse("query, key and value have shapes " + Text(query.shape()) + ", " + Text(c.in(1).shape()) + " and " + Text(c.in(2).shape()));
-  if (s.steps < 1 || s.steps > kMostSteps) c.Refuse("sequences of " + Text(s.steps) + " steps; accepted are 1 to " + Text(kMostSteps));
   const double scale = c.Attr("scale", 0.0f);
   s.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(s.keys));
   const Shape shape{s.batch, groups, s.keys, s.values};
@@ -80,9 +82,7 @@ void ConvertLinearAttention(Call& c) {  // query, key, value, past_state, decay,
   if (c.has(5)) s.beta = wide(c.in(5), c.in(5).shape()[2]);
   if (c.has(3) && c.in(3).shape() != shape) c.Refuse("past_state has shape " + Text(c.in(3).shape()) + "; expected is " + Text(shape));
   s.state = c.has(3) ? c.Cast(c.in(3), kFloat32) : c.Filled(shape, kFloat32, 0);
-  std::vector<Value> outputs;
-  for (int64_t t = 0; t < s.steps; ++t) outputs.push_back(s.Step(t));
-  c.Out(0, c.Cast(Concat(c, outputs, 1), query.dtype()));
+  c.Out(0, c.Cast(s.All(), query.dtype()));
   c.Out(1, c.Cast(s.state, c.has(3) ? c.in(3).dtype() : query.dtype()));
 }
 

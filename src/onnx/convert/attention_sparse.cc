@@ -108,7 +108,7 @@ void ConvertSparseAttention(Call& c) {
   a.query = Turned(c, rows(kQuery, 0, width), g.heads, places);
   const auto appended = [&](int past, const Value& x) {
     const Value cache = Cache(c, c.in(past));
-    return c.Op("_cache_append", {cache, c.Cast(x, cache.dtype()), a.starts, a.lengths});
+    return Appended(c, cache, c.Cast(x, cache.dtype()), a);
   };
   a.key = appended(kPastKey, Turned(c, rows(kKey, width, more), g.groups, places));
   a.value = appended(kPastValue, rows(kValue, width + more, more));

@@ -149,6 +149,11 @@ Value OfExpert(const Call& c, const Value& all, int64_t e) {
   return c.Reshape(SliceAxis(c, all, 0, e, e + 1), Shape(all.shape().dims() + 1, all.ndim() - 1));
 }
 
+/* Rows of data by the experts that are chosen for each; weights are floats. */
+Value ExpertDense(const Call& c, const Value& x, const Routes& routes, const Value& weight, const Value& bias) {
+  return c.Op("_expert_dense", {x, routes.experts, weight, bias}, {{"no_bias", Text(bias.kind == Value::kNone)}});
+}
+
 }  // namespace
 
 void ConvertMoE(Call& c) {  // data, router, then weights and bias of three products
@@ -167,9 +172,45 @@ void ConvertMoE(Call& c) {  // data, router, then weights and bias of three prod
     const Value &weight = c.in(at), bias = OptionalInput(c, at + 1);
     if (weight.ndim() != 3 || weight.shape()[0] != routes.count)
       c.Refuse("input " + Text(at) + " has shape " + Text(weight.shape()) + " for " + Text(routes.count) + " experts");
-    return c.Op("_expert_dense", {x, routes.experts, weight, bias}, {{"no_bias", Text(bias.kind == Value::kNone)}});
+    return ExpertDense(c, x, routes, weight, bias);
   });
 }
+
+namespace {
+
+/* Packed weights of one product of all experts: (experts, n, k) numbers. */
+struct PackedExperts {
+  int at, zeros;  // inputs
+  int64_t experts, n, k, bits, block;
+  int64_t rows;  // whose zero points are packed together
+
+  int64_t blocks() const { return k / block; }
+  bool has_zeros(const Call& c) const { return c.has(zeros); }
+  Value Zeros(const Call& c) const { return UnpackedNumbers(c, c.in(zeros), bits, rows, experts * n * blocks() / rows); }
+};
+
+/* For training: the weights in floats, as parameters; none: the file does not have them whole. */
+Value LearnedExperts(const Call& c, const PackedExperts& p) {
+  const Value& packed = c.in(p.at);
+  if (!c.ForTraining() || !c.IsWeight(p.at) || !c.builder()->Learns(packed) || !c.in(p.at + 1).known() ||
+      (p.has_zeros(c) && !c.in(p.zeros).known()))
+    return Value();
+  const std::vector<uint8_t> bytes = BytesOf(packed.array);
+  const std::vector<double> scales = NumbersOf(c.in(p.at + 1));
+  std::vector<double> zeros(scales.size(), static_cast<double>(int64_t{1} << (p.bits - 1)));
+  if (p.has_zeros(c)) zeros = NumbersOf(p.Zeros(c));
+  const int64_t each = 8 / p.bits, mask = (int64_t{1} << p.bits) - 1;
+  std::vector<float> floats(static_cast<size_t>(p.experts * p.n * p.k));
+  for (int64_t i = 0; i < static_cast<int64_t>(floats.size()); ++i) {
+    const auto block = static_cast<size_t>(i / p.block);
+    const int64_t number = (bytes[static_cast<size_t>(i / each)] >> (i % each * p.bits)) & mask;
+    floats[static_cast<size_t>(i)] = static_cast<float>((static_cast<double>(number) - zeros[block]) * scales[block]);
+  }
+  const Value made = c.Tensor(Shape{p.experts, p.n, p.k}, kFloat32, floats.data());
+  return LearnedInstead(c, c.Cast(made, c.in(0).dtype()), {packed});
+}
+
+}  // namespace
 
 /* data, router, then weights, scales and bias of three products, zero points of them, shares */
 void ConvertQMoE(Call& c) {
@@ -192,14 +233,14 @@ void ConvertQMoE(Call& c) {
     const bool fits = packed.shape()[0] == experts && n >= 1 && blocks * block == k && packed.size() * 8 == experts * n * k * bits;
     if (!fits || scale.size() != experts * n * blocks)
       c.Refuse("weights have shape " + Text(packed.shape()) + ", scales " + Text(scale.shape()) + " for " + Text(k) + " numbers");
+    // with one scale for each row, an expert's zero points are packed together
+    const PackedExperts form{at, zeros, experts, n, k, bits, block, given > 0 ? experts * n : experts};
+    const Value learned = LearnedExperts(c, form);
+    if (learned.kind != Value::kNone) return ExpertDense(c, x, routes, learned, OptionalInput(c, at + 2));
     const Shape each{experts, n, blocks};
     std::vector<Value> operands = {c.Cast(x, kFloat32), routes.experts, c.Reshape(packed, Shape{experts, n, blocks, block * bits / 8}),
                                    c.Reshape(scale, each)};
-    if (c.has(zeros)) {
-      const int64_t rows = given > 0 ? experts * n : experts;  // whose numbers are packed together
-      const Value zero = c.Reshape(UnpackedNumbers(c, c.in(zeros), bits, rows, experts * n * blocks / rows), each);
-      operands.push_back(Mul(c, operands[3], c.Cast(zero, kFloat32)));
-    }
+    if (c.has(zeros)) operands.push_back(Mul(c, operands[3], c.Cast(c.Reshape(form.Zeros(c), each), kFloat32)));
     if (c.has(at + 2)) operands.push_back(c.Cast(c.in(at + 2), kFloat32));
     return c.Cast(c.Op("_expert_block_dense", operands,
                        {{"bits", Text(bits)},

@@ -143,9 +143,11 @@ void ConvertQuantizedEmbedNorm(Call& c) {
     const auto one = [&](int at) { return c.Reshape(c.in(at), Shape(0)); };
     return Dequantized(c, numbers, one(i + 6), one(i + 11));
   };
+  const auto rows = [&](int i, const Value& ids) {  // what is trained are the floats of a table
+    return c.ForTraining() ? TakeRows(c, stands_for(i, c.in(i)), ids) : stands_for(i, TakeRows(c, c.in(i), ids));
+  };
   EmbedNorm(
-      c, CountUp(c, c.in(0).shape()[1]), [&](int i, const Value& ids) { return stands_for(i, TakeRows(c, c.in(i), ids)); },
-      [&](int i) { return stands_for(i, c.in(i)); }, true);
+      c, CountUp(c, c.in(0).shape()[1]), rows, [&](int i) { return stands_for(i, c.in(i)); }, true);
 }
 
 void ConvertBiasSoftmax(Call& c) {
@@ -177,6 +179,7 @@ const Rules& FusedRules() {
       {"com.microsoft", "FusedGemm", 1, kNewest, ConvertFusedGemm, nullptr},
       {"com.microsoft", "FusedMatMul", 1, kNewest, ConvertFusedMatMul, nullptr},
       {"com.microsoft", "TransposeMatMul", 1, kNewest, ConvertFusedMatMul, nullptr},
+      {"com.microsoft", "SparseToDenseMatMul", 1, kNewest, ConvertFusedMatMul, nullptr},  // the reader writes sparse weights out
       {"com.microsoft", "SkipLayerNormalization", 1, kNewest, ConvertSkipNorm, nullptr},
       {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, kNewest, ConvertSkipNorm, "plain"},
       {"com.microsoft", "EmbedLayerNormalization", 1, kNewest, ConvertEmbedNorm, nullptr},

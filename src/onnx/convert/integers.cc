@@ -477,6 +477,15 @@ void ConvertIntegerFunction(Call& c) {
   }));
 }
 
+void ConvertToChannelsFirst(Call& c) {
+  CheckRank(c, 0, 3, 32);
+  c.Out(ChannelsFirst(c, c.in(0)));
+}
+void ConvertToChannelsLast(Call& c) {
+  CheckRank(c, 0, 3, 32);
+  c.Out(ChannelsLast(c, c.in(0)));
+}
+
 }  // namespace
 
 const Rules& IntegerRules() {
@@ -489,6 +498,8 @@ const Rules& IntegerRules() {
       {"mxnet.integers", "Mul", 1, 1, ConvertIntegerPair, "multiply"},
       {"mxnet.integers", "Mean", 1, 1, ConvertIntegerMean, nullptr},
       {"mxnet.integers", "Function", 1, 1, ConvertIntegerFunction, nullptr},
+      {"mxnet.integers", "ChannelsFirst", 1, 1, ConvertToChannelsFirst, nullptr},
+      {"mxnet.integers", "ChannelsLast", 1, 1, ConvertToChannelsLast, nullptr},
   };
   return rules;
 }

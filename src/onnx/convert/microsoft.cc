@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/convert/streams.h"
 #include "onnx/convert/window.h"
+#include "onnx/convert/words.h"
 #include "onnx/written_nodes.h"
 
 namespace mxnet {
@@ -229,6 +231,15 @@ const Rules& MicrosoftRules() {
       {"com.microsoft", "Irfft", 1, kNewest, ConvertRfft, "back"},
       {"com.microsoft", "UnfoldTensor", 1, kNewest, ConvertUnfold, nullptr},
       {"com.microsoft", "CropAndResize", 1, kNewest, ConvertCropAndResize, nullptr},
+      {"com.microsoft", "MaxpoolWithMask", 1, kNewest, ConvertMaxPoolWithMask, nullptr},
+      {"com.microsoft", "WordConvEmbedding", 1, kNewest, ConvertWordConvEmbedding, nullptr},
+      {"com.microsoft", "BifurcationDetector", 1, kNewest, ConvertBifurcationDetector, nullptr},
+      {"com.microsoft", "BranchwiseRMSNorm", 1, kNewest, ConvertBranchwiseNorm, nullptr},
+      {"com.microsoft", "HyperConnectionPreMix", 1, kNewest, ConvertStreamsPreMix, nullptr},
+      {"com.microsoft", "HyperConnectionPostMix", 1, kNewest, ConvertStreamsPostMix, nullptr},
+      {"com.microsoft", "HyperConnectionLowRankMix", 1, kNewest, ConvertStreamsLowRankMix, nullptr},
+      {"com.microsoft", "EngramGate", 1, kNewest, ConvertEngramGate, nullptr},
+      {"com.microsoft", "NGramHashMapping", 1, kNewest, ConvertNGramHash, nullptr},
   };
   return rules;
 }

@@ -167,6 +167,53 @@ void ConvertMaxPool(Call& c) {
   c.Out(most);
 }
 
+namespace {
+
+/* onnxruntime reads one mask for all channels, from here on for one of them. */
+Value MaskOfChannels(const Call& c, const Shape& x) {
+  const Value mask = c.Cast(c.Reshape(c.in(1), Shape{c.in(1).size()}), kInt32);
+  const int64_t channels = x[0] * x[1], size = x.Prod(2, x.ndim());
+  const int64_t masks = c.in(1).ndim() < 2 ? 0 : c.in(1).shape()[0] * c.in(1).shape()[1];
+  if (masks < 1 || c.in(1).size() != masks * size || channels * size > kMostListed)
+    c.Refuse("data has shape " + Text(x) + ", the mask " + Text(c.in(1).shape()) + "; accepted is a mask of the same spatial sizes");
+  if (masks == 1) {
+    Sizes one = DimsOf(x);
+    one[0] = one[1] = 1;
+    return c.BroadcastTo(c.Reshape(mask, Shape(one)), x);
+  }
+  Sizes places;
+  for (int64_t i = 0; i < channels; ++i)
+    for (int64_t at = 0; at < size; ++at) places.push_back(i * size % masks + at);
+  return c.Reshape(Take(c, mask, IntsLike(c, places, {channels * size}), 0), x);
+}
+
+}  // namespace
+
+/* In each line of a window only what comes before its first masked element counts. As in
+ * onnxruntime, the first element of a picture or volume is never masked. */
+void ConvertMaxPoolWithMask(Call& c) {
+  const Value& x = c.in(0);
+  const Window w = PoolWindow(c, x);
+  c.Ignore("storage_order");  // of positions, which it does not give
+  const Shape& shape = x.shape();
+  if (x.size() == 0) return ConvertMaxPool(c);
+  Sizes first(static_cast<size_t>(shape.Prod(2, shape.ndim())), 0), spatial = DimsOf(shape);
+  first[0] = shape.ndim() > 3, spatial[0] = spatial[1] = 1;
+  const Value shown = Binary(c, "logical_or", MaskOfChannels(c, shape), IntsLike(c, first, spatial, kInt32));
+  const double least = -3.4028234663852886e38;
+  const std::vector<Place> values = Places(c, PadForWindow(c, x, w, least), w);
+  const std::vector<Place> masks = Places(c, PadForWindow(c, c.Cast(shown, kInt32), w, 1), w);
+  const size_t line = static_cast<size_t>(w.kernel.back());
+  const Value none = c.Scalar(least, x.dtype());
+  Value most, so_far;
+  for (size_t i = 0; i < values.size(); ++i) {
+    so_far = i % line == 0 ? masks[i].values : Mul(c, so_far, masks[i].values);
+    const Value counted = Where(c, BinaryNumber(c, "not_equal", so_far, 0), values[i].values, none);
+    most = i == 0 ? counted : Binary(c, "maximum", most, counted);
+  }
+  c.Out(most);
+}
+
 Value Averages(const Call& c, const Value& x) {
   const Window w = PoolWindow(c, x);
   const bool with_padding = c.Attr("count_include_pad", int64_t{0}) != 0;

@@ -217,16 +217,43 @@ bool SameSteps(const Value& a, const Value& b) {
   return !a.known() && !b.known() && a.entry.node == b.entry.node && a.entry.index == b.entry.index;
 }
 
+/* Along which axis several scales are; 0 for one. */
+int64_t StepsAxis(const Call& c, const Value& scale, int64_t axis, int rank) { return scale.size() == 1 ? 0 : c.Axis(axis, rank); }
+
+/* What numbers of any kind stand for, with the gradient of the floats that they were made of where
+ * these were not cut. */
+Value PassedOn(const Call& c, const Value& floats, int64_t axis, int64_t block) {
+  const Value& x = c.in(0);
+  const SmallType* const small = c.small(0);
+  const auto spread = [&](int i) { return c.has(i) ? c.Cast(SpreadAlong(c, NumbersAt(c, i), x, axis, block), kFloat32) : Value(); };
+  const Value scale = spread(1), zero = spread(2);
+  const auto bound = [&](double number) {
+    Value limit = c.Scalar(number, kFloat32);
+    if (small && small->format) limit = c.Op("_from_small_float", {SmallFloats(c, limit, *small, true)}, {{"format", small->format}});
+    return Mul(c, zero.kind == Value::kNone ? limit : Sub(c, limit, zero), scale);
+  };
+  const bool of_floats = small && small->format;
+  const Range range = of_floats ? Range{-1e30, 1e30} : RangeOf(c, x.dtype(), small);
+  const Value whole = Dequantized(c, NumbersAt(c, 0), scale, zero);
+  const Value cut = Binary(c, "minimum", Binary(c, "maximum", c.Cast(floats, kFloat32), bound(range.least)), bound(range.most));
+  return c.Cast(Add(c, cut, c.Op("BlockGrad", {Sub(c, whole, cut)})), c.in(1).dtype());
+}
+
 /* For training: the floats that x was made of, rounded; or those that a weight of integers stands
  * for. None: neither. */
 Value LearnedFloats(const Call& c, int64_t axis, int64_t block) {
   const Value& x = c.in(0);
-  if (!LearnsRounded(c, c.in(1), x.dtype(), c.small(0), block)) return Value();
+  if (!c.ForTraining() || !c.builder()->learning()->rounds()) return Value();
   Learning* const learning = c.builder()->learning();
-  const Learning::Rounded* const of = learning->RoundedOf(x);
-  if (of)
-    return SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) ? RoundedTo(c, of->floats, x.dtype(), axis) : Value();
-  if (!c.IsWeight(0) || !c.in(1).known() || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
+  const bool has_operator = LearnsRounded(c, c.in(1), x.dtype(), c.small(0), block);
+  if (const Learning::Rounded* const of = learning->RoundedOf(x)) {
+    const bool same = SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) && of->block == block &&
+                      of->axis == StepsAxis(c, c.in(1), axis, x.ndim());
+    if (!same) return Value();
+    return has_operator && of->floats.dtype() == kFloat32 ? RoundedTo(c, of->floats, x.dtype(), axis)
+                                                          : PassedOn(c, of->floats, axis, block);
+  }
+  if (!has_operator || !c.IsWeight(0) || !c.in(1).known() || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
   const Value floats = Dequantized(c, x, SpreadAlong(c, c.in(1), x, axis, 0), SpreadAlong(c, OptionalInput(c, 2), x, axis, 0));
   learning->TakeFloats(floats.array);
   return RoundedTo(c, floats, x.dtype(), axis);
@@ -250,8 +277,10 @@ void ConvertQuantize(Call& c) {
     data = c.Cast(data, kFloat32), by = c.Cast(by, kFloat32);
   }
   c.Out(small && small->format ? QuantizedToFloats(c, data, by, zero, *small, saturate) : Quantized(c, data, by, zero, dtype, small));
-  if (LearnsRounded(c, by, dtype, small, block) && data.dtype() == kFloat32)
-    c.builder()->learning()->AddRounded({c.outputs()[0], data, c.in(1), OptionalInput(c, 2)});
+  const bool passes = c.ForTraining() && c.builder()->learning()->rounds() && !data.known();
+  if (passes || (LearnsRounded(c, by, dtype, small, block) && data.dtype() == kFloat32))
+    c.builder()->learning()->AddRounded(
+        {c.outputs()[0], data, c.in(1), OptionalInput(c, 2), StepsAxis(c, c.in(1), axis, data.ndim()), block});
 }
 
 void ConvertDequantize(Call& c) {
@@ -272,14 +301,26 @@ void ConvertDynamicQuantize(Call& c) {
     c.builder()->learning()->AddRounded({r.y, c.in(0), r.scale, r.zero});
 }
 
+/* Sums of integers that floats became, without their scales right behind them (FloatNodes). */
+void CheckNoneLearns(const Call& c) {
+  if (c.ForTraining() && !c.in(0).known() && c.builder()->learning()->RoundedOf(c.in(0)))
+    c.Refuse(
+        "sums of rounded data whose scales do not multiply them right behind a Cast: gradients do not pass them, so the model is no block; "
+        "accepted: calls of the model, convert(), and QuantizeLinear and DequantizeLinear around the operator on floats");
+}
+
 /* int16: sums wrap at 32 bits. */
 void ConvertMatMulInteger16(Call& c) {
+  CheckNoneLearns(c);
   for (int i : {0, 1}) CheckRank(c, i, 2, 32);
   const Value y = MatMul(c, c.Cast(c.in(0), kFloat64), c.Cast(c.in(1), kFloat64));
   c.Out(c.Cast(c.Cast(y, kInt64), kInt32));
 }
 
-void ConvertMatMulInteger(Call& c) { c.Out(IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3))); }
+void ConvertMatMulInteger(Call& c) {
+  CheckNoneLearns(c);
+  c.Out(IntProduct(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3)));
+}
 
 Window IntWindow(const Call& c, const Value& x, const Value& w) {
   if (x.ndim() < 3 || x.ndim() > 5 || w.ndim() != x.ndim())
@@ -288,6 +329,7 @@ Window IntWindow(const Call& c, const Value& x, const Value& w) {
 }
 
 void ConvertConvInteger(Call& c) {
+  CheckNoneLearns(c);
   const Window window = IntWindow(c, c.in(0), c.in(1));
   c.Out(IntConvolution(c, c.in(0), OptionalInput(c, 2), c.in(1), OptionalInput(c, 3), window, c.Attr("group", int64_t{1})));
 }
@@ -396,6 +438,7 @@ const Rules& QuantizedRules() {
       {"com.microsoft", "MatMulBnb4", 1, kNewest, ConvertMatMulBnb4, nullptr},
       {"com.microsoft", "MatMulNBits", 1, kNewest, ConvertMatMulNBits, nullptr},
       {"com.microsoft", "GatherBlockQuantized", 1, kNewest, ConvertGatherBlockQuantized, nullptr},
+      {"com.microsoft", "GatherPacked", 1, kNewest, ConvertGatherPacked, nullptr},
       {"com.microsoft", "DynamicQuantizeLSTM", 1, kNewest, ConvertDynamicQuantizeLSTM, nullptr},
   };
   return rules;

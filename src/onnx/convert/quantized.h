@@ -54,6 +54,7 @@ void ConvertMatMulBnb4(Call& c);
 void ConvertMatMulNBits(Call& c);
 void ConvertBlockDense(Call& c);  // of a node that takes the place of others (onnx/integers.h)
 void ConvertGatherBlockQuantized(Call& c);
+void ConvertGatherPacked(Call& c);
 void ConvertQLinearBinary(Call& c);  // argument: add, multiply
 void ConvertQLinearUnary(Call& c);   // argument: sigmoid, leaky
 void ConvertQLinearSoftmax(Call& c);

@@ -115,7 +115,45 @@ void ConvertLSTM(Call& c) { ConvertCell(c, Recurrent::kLstm); }
 void ConvertGRU(Call& c) { ConvertCell(c, Recurrent::kGru); }
 void ConvertRNN(Call& c) { ConvertCell(c, Recurrent::kRnn); }
 
+/* The memory and its weights, of the inputs behind those of LSTM. */
+MemoryAttention ReadAttention(const Call& c, const Value& weight, int64_t input, int64_t hidden, int64_t batch) {
+  for (const int i : {8, 9, 11}) CheckRank(c, i, 3, 3);
+  CheckRank(c, 10, 2, 2);
+  MemoryAttention a;
+  a.query = c.in(8), a.keys = c.in(9), a.vector = c.in(10), a.memory = c.in(11);
+  const int64_t directions = weight.shape()[0], length = a.memory.shape()[1], depth = a.memory.shape()[2], units = a.vector.shape()[1];
+  a.found = depth;
+  if (c.has(13)) CheckRank(c, 13, 3, 3), a.layer = c.in(13), a.found = a.layer.shape()[2];
+  if (a.query.shape() != Shape{directions, hidden, units} || a.keys.shape() != Shape{directions, depth, units} ||
+      a.vector.shape()[0] != directions || a.memory.shape()[0] != batch || length < 1 || depth < 1 ||
+      weight.shape()[2] != input + a.found || (c.has(13) && a.layer.shape() != Shape{directions, hidden + depth, a.found}))
+    c.Refuse("W has shape " + Text(weight.shape()) + ", QW " + Text(a.query.shape()) + ", MW " + Text(a.keys.shape()) + ", V " +
+             Text(a.vector.shape()) + ", M " + Text(a.memory.shape()) + (c.has(13) ? ", AW " + Text(a.layer.shape()) : "") +
+             " for data of " + Text(input) + " numbers and " + Text(hidden) + " hidden ones");
+  a.data_weight = SliceAxis(c, weight, 2, input, input + a.found);
+  if (!c.has(12)) return a;
+  if (c.in(12).shape() != Shape{batch}) c.Refuse("memory_seq_lens has shape " + Text(c.in(12).shape()) + " for a batch of " + Text(batch));
+  const Value places = c.Cast(c.Reshape(CountUp(c, length), Shape{1, length}), c.in(12).dtype());
+  a.exists = Binary(c, "less", places, c.Reshape(c.in(12), Shape{batch, 1}));
+  a.memory = Where(c, c.Reshape(a.exists, Shape{batch, length, 1}), a.memory, c.Scalar(0, a.memory.dtype()));
+  return a;
+}
+
 }  // namespace
+
+/* LSTM whose data has beside it what its last state found in a memory. */
+void ConvertAttnLSTM(Call& c) {
+  CheckRank(c, 0, 3, 3);
+  CheckRank(c, 1, 3, 3);
+  CheckRank(c, 2, 3, 3);
+  const int64_t batch = c.in(0).shape()[1], input = c.in(0).shape()[2];
+  const Value &w = c.in(1), &r = c.in(2);
+  if (w.shape()[2] <= input) c.Refuse("W has shape " + Text(w.shape()) + " for data of " + Text(input) + " numbers, and what is found");
+  Recurrent layer = ReadRecurrent(c, Recurrent::kLstm, SliceAxis(c, w, 2, 0, input), r);
+  const MemoryAttention attention = ReadAttention(c, w, input, layer.hidden, batch);
+  layer.attention = &attention;
+  GiveRecurrent(c, layer);
+}
 
 Recurrent ReadRecurrent(const Call& c, Recurrent::Cell cell, const Value& w, const Value& r, bool any_sizes) {
   CheckRank(c, 0, 3, 3);
@@ -173,6 +211,7 @@ const Rules& RecurrentRules() {
       {"", "LSTM", 7, kNewest, ConvertLSTM, nullptr},
       {"", "GRU", 7, kNewest, ConvertGRU, nullptr},
       {"", "RNN", 7, kNewest, ConvertRNN, nullptr},
+      {"com.microsoft", "AttnLSTM", 1, kNewest, ConvertAttnLSTM, nullptr},
   };
   return rules;
 }

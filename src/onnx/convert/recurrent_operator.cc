@@ -161,7 +161,7 @@ const char* Mode(const Recurrent& layer) {
 }  // namespace
 
 bool HasOperator(const Recurrent& layer) {
-  if (layer.clip != 0 || layer.input_forget || layer.peepholes.kind != Value::kNone) return false;
+  if (layer.clip != 0 || layer.input_forget || layer.peepholes.kind != Value::kNone || layer.attention) return false;
   if (layer.cell == Recurrent::kGru && !layer.linear_before_reset) return false;
   const auto named = [&](size_t i, const char* name) { return layer.activations[i].name == name; };
   const size_t each = layer.activations.size() / static_cast<size_t>(layer.directions);

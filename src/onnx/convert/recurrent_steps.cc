@@ -69,22 +69,40 @@ struct Steps {
 
   Value next_h, next_cell;
 
+  // ---- attention: what was found for the step before, and what it is found by
+  Value found, found_weight, query, keys, vector, attention_layer;
+
+  /* What the memory has for the next hidden state. */
+  Value Find() const {
+    const MemoryAttention& a = *layer.attention;
+    const int64_t length = a.memory.shape()[1], units = vector.size();
+    const Value asked = c.Reshape(Dense(c, next_h, query), Shape{layer.batch, 1, units});
+    Value scores = Sum(c, Mul(c, Unary(c, "tanh", Add(c, keys, asked)), vector), {2}, false);
+    if (a.exists.kind != Value::kNone) scores = Where(c, a.exists, scores, c.Scalar(-1e30, scores.dtype()));
+    const Value shares = c.Reshape(c.Op("softmax", {scores}, {{"axis", "-1"}}), Shape{layer.batch, 1, length});
+    const Value taken = c.Reshape(MatMul(c, shares, a.memory), Shape{layer.batch, a.memory.shape()[2]});
+    return attention_layer.kind == Value::kNone ? taken : Dense(c, Concat(c, {next_h, taken}, 1), attention_layer);
+  }
+
   /* Gives the step's output. */
   Value Step(int64_t t) {
-    const Value data = c.Reshape(SliceAxis(c, products, 0, t, t + 1), Shape{layer.batch, layer.gates * layer.hidden});
+    Value data = c.Reshape(SliceAxis(c, products, 0, t, t + 1), Shape{layer.batch, layer.gates * layer.hidden});
+    if (layer.attention) data = Add(c, data, Dense(c, found, found_weight));
     if (layer.cell == Recurrent::kLstm)
       Lstm(data);
     else if (layer.cell == Recurrent::kGru)
       Gru(data);
     else
       Plain(data);
+    const Value next = layer.attention ? Find() : Value();
     if (layer.lengths.kind == Value::kNone) {
-      h = next_h, cell = next_cell;
+      h = next_h, cell = next_cell, found = next;
       return h;
     }
     const Value running = c.Reshape(BinaryNumber(c, "greater", layer.lengths, static_cast<double>(t)), Shape{layer.batch, 1});
     h = Where(c, running, next_h, h);
     if (layer.cell == Recurrent::kLstm) cell = Where(c, running, next_cell, cell);
+    if (layer.attention) found = Where(c, running, next, found);
     return Where(c, running, next_h, c.Scalar(0, next_h.dtype()));
   }
 };
@@ -110,12 +128,25 @@ void SetBias(const Recurrent& layer, int64_t d, Steps* s) {
   }
 }
 
+void SetAttention(const Recurrent& layer, int64_t d, Steps* s) {
+  if (!layer.attention) return;
+  const Call& c = s->c;
+  const MemoryAttention& a = *layer.attention;
+  const auto turned = [&](const Value& v) { return c.Transpose(OfDirection(c, v, d), {1, 0}); };
+  s->found = c.Filled(Shape{layer.batch, a.found}, layer.x.dtype(), 0);
+  s->found_weight = OfDirection(c, a.data_weight, d);
+  s->query = turned(a.query), s->vector = OfDirection(c, a.vector, d);
+  s->keys = Dense(c, a.memory, turned(a.keys));
+  if (a.layer.kind != Value::kNone) s->attention_layer = turned(a.layer);
+}
+
 }  // namespace
 
 RecurrentResult ByStep(const Call& c, const Recurrent& layer) {
   if (layer.steps > kMostSteps)
     c.Refuse("sequences of " + Text(layer.steps) +
-             " steps with peepholes, clipping, unusual activations or linear_before_reset=0; accepted are up to " + Text(kMostSteps));
+             " steps with peepholes, clipping, attention, unusual activations or linear_before_reset=0; accepted are up to " +
+             Text(kMostSteps));
   std::vector<Value> ys, hs, cells;
   const size_t each = layer.activations.size() / static_cast<size_t>(layer.directions);
   for (int64_t d = 0; d < layer.directions; ++d) {
@@ -123,6 +154,7 @@ RecurrentResult ByStep(const Call& c, const Recurrent& layer) {
     s.r = OfDirection(c, layer.r, d);
     s.products = Dense(c, layer.x, OfDirection(c, layer.w, d));
     SetBias(layer, d, &s);
+    SetAttention(layer, d, &s);
     if (layer.cell == Recurrent::kGru) s.candidate = SliceAxis(c, s.r, 0, 2 * layer.hidden, 3 * layer.hidden);
     if (layer.peepholes.kind != Value::kNone) {
       const auto peep = Split(c, OfDirection(c, layer.peepholes, d), 0, 3);

@@ -37,6 +37,7 @@ void ConvertConv(Call& c);
 void ConvertConvTranspose(Call& c);
 void ConvertDeformConv(Call& c);
 void ConvertMaxPool(Call& c);
+void ConvertMaxPoolWithMask(Call& c);
 void ConvertAveragePool(Call& c);
 void ConvertLpPool(Call& c);
 void ConvertGlobalPool(Call& c);  // argument: avg, max

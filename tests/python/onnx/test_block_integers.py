@@ -37,6 +37,12 @@ def back(x, y="y_q"):
     return node("QuantizeLinear", [x, *Y], [y])
 
 
+def around(op, x, y, more=(), **attributes):
+    """An operator whose images have their channels last."""
+    return [node("Transpose", [x], [y + "_first"], perm=[0, 3, 1, 2]), node(op, [y + "_first", *more], [y + "_made"], **attributes),
+            node("Transpose", [y + "_made"], [y], perm=[0, 2, 3, 1])]
+
+
 # By name: the shape of the data, the operator on integers between "x_q" and "y_q", and the same
 # with floats.
 FORMS = {
@@ -75,6 +81,30 @@ FORMS = {
               [there("x_q", X, "a"), node("MaxPool", ["a"], ["m"], kernel_shape=[2, 2]),
                node("Transpose", ["m"], ["p"], perm=[0, 2, 3, 1]), node("Reshape", ["p", "o4"], ["r"]), node("Sigmoid", ["r"], ["f"]),
                back("f")]),
+    "means of channels last": ((2, 4, 4, 3),
+                               [node("QLinearAveragePool", ["x_q", *X, *Y], ["y_q"], kernel_shape=[2, 2], strides=[2, 2], channels_last=1,
+                                     **MICROSOFT)],
+                               [there("x_q", X, "a"), *around("AveragePool", "a", "f", kernel_shape=[2, 2], strides=[2, 2]), back("f")]),
+    "mean of channels last": ((2, 4, 4, 3), [node("QLinearGlobalAveragePool", ["x_q", *X, *Y], ["y_q"], channels_last=1, **MICROSOFT)],
+                              [there("x_q", X, "a"), *around("GlobalAveragePool", "a", "f"), back("f")]),
+    "convolution of channels last": ((2, 4, 4, 3),
+                                     [node("QLinearConv", ["x_q", *X, "k", "ks", "kz", *Y, "kb"], ["y_q"], pads=[1, 1, 1, 1],
+                                           channels_last=1, **MICROSOFT)],
+                                     [there("x_q", X, "a"), there("k", ["ks", "kz"], "b", axis=0), node("Mul", ["xs", "ks"], ["s"]),
+                                      there("kb", ["s"], "d", axis=0),
+                                      *around("Conv", "a", "f", more=("b", "d"), pads=[1, 1, 1, 1]), back("f")]),
+    "maxima of channels last": ((2, 4, 4, 3), [node("NhwcMaxPool", ["x_q"], ["m"], kernel_shape=[2, 2], **MICROSOFT),
+                                               node("QLinearSigmoid", ["m", *X, *Y], ["y_q"], **MICROSOFT)],
+                                [there("x_q", X, "a"), *around("MaxPool", "a", "m", kernel_shape=[2, 2]), node("Sigmoid", ["m"], ["f"]),
+                                 back("f")]),
+    "padding": ((2, 6), [node("Pad", ["x_q", "p4"], ["m"]), node("Pad", ["m", "p4", "pv"], ["r"]),
+                         node("QLinearSigmoid", ["r", *X, *Y], ["y_q"], **MICROSOFT)],
+                [there("x_q", X, "a"), there("zero", X, "u"), node("Pad", ["a", "p4", "u"], ["m"]), there("pv", X, "v"),
+                 node("Pad", ["m", "p4", "v"], ["r"]), node("Sigmoid", ["r"], ["f"]), back("f")]),
+    "larger pictures": ((2, 3, 4, 4), [node("Resize", ["x_q", "", "twice"], ["m"], mode="nearest"),
+                                       node("QLinearSigmoid", ["m", *X, *Y], ["y_q"], **MICROSOFT)],
+                        [there("x_q", X, "a"), node("Resize", ["a", "", "twice"], ["m"], mode="nearest"), node("Sigmoid", ["m"], ["f"]),
+                         back("f")]),
     "rows": ((2, 2, 6), [node("Gather", ["e", "i"], ["g"]), node("QLinearAdd", ["x_q", *X, "g", *X, *Y], ["y_q"], **MICROSOFT)],
              [there("x_q", X, "a"), there("e", X, "b"), node("Gather", ["b", "i"], ["r"]), node("Add", ["a", "r"], ["f"]), back("f")]),
 }
@@ -98,7 +128,8 @@ def test_operators_on_integers_learn_as_their_floats(what):
     made = []
     for nodes in (integers, plain):
         nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]), *nodes, there("y_q", Y, "y")]
-        weights = {**STEPS, **WEIGHTS, "o4": np.array([2, -1])}
+        weights = {**STEPS, **WEIGHTS, "o4": np.array([2, -1]), "p4": np.array([0, 1, 1, 0]), "pv": np.array(140, "u1"),
+                   "zero": np.array(0, "u1"), "twice": np.array([1, 1, 2, 2], "f")}
         read = {name for n in nodes for name in n.input}
         data = model(nodes, {"x": x}, {name: a for name, a in weights.items() if name in read})
         data = onnx.load_from_string(data)
@@ -113,6 +144,140 @@ def test_operators_on_integers_learn_as_their_floats(what):
         assert np.abs(grad).max() > 0
         np.testing.assert_array_equal(grad, want_gw[name])
     assert np.abs(gx).max() > 0
+
+
+@pytest.mark.parametrize("found", [False, True])
+def test_attention_on_integers_learns_as_its_floats(found):
+    """`found`: the steps of the data are those of its own range."""
+    x, size = floats(2, 4, 8), 8
+    weights = {"w": whole("i1", size, 3 * size), "ws": np.array(0.004, "f"), "wz": np.array(3, "i1"), "b": floats(3 * size), **STEPS}
+    steps = ["s", "z"] if found else X
+    begin = node("DynamicQuantizeLinear", ["x"], ["x_q", *steps]) if found else node("QuantizeLinear", ["x", *X], ["x_q"])
+    made = []
+    attention = {"num_heads": 2, **MICROSOFT}
+    for nodes in ([node("QAttention", ["x_q", "w", "b", steps[0], "ws", "", steps[1], "wz"], ["y"], **attention)],
+                  [there("x_q", steps, "a"), there("w", ["ws", "wz"], "f"), node("Attention", ["a", "f", "b"], ["y"], **attention)]):
+        read = {name for n in (begin, *nodes) for name in n.input}
+        data = model([begin, *nodes], {"x": x}, {name: a for name, a in weights.items() if name in read})
+        og = np.cos(np.arange(x.size)).reshape(x.shape).astype("f")
+        made.append(gradients(mx.onnx.load(data).to_block(shapes={"x": x.shape}), x, og))
+        np.testing.assert_allclose(made[-1][0], ours(data, {"x": x})[0], rtol=1e-3, atol=1e-3)
+    (y, gx, gw), (want, want_gx, want_gw) = made
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gx, want_gx, rtol=1e-5, atol=1e-6)
+    assert sorted(gw) == sorted(want_gw) == ["b", "w"]
+    for name in gw:
+        assert np.abs(gw[name]).max() > 0
+        np.testing.assert_allclose(gw[name], want_gw[name], rtol=1e-4, atol=1e-5)
+
+
+def test_tables_of_bytes_learn():
+    """Rows that a text has get the gradients of its places."""
+    ids = np.array([[1, 4, 4], [0, 1, 2]], "i4")
+    names = ["ids", "", "words", "places", "", "gamma", "beta", "", *(n + "_s" for n in ("words", "places", "none", "gamma", "beta")),
+             *(n + "_z" for n in ("words", "places", "none", "gamma", "beta"))]
+    weights = {"words": whole("u1", 6, 8), "places": whole("u1", 4, 8), "gamma": whole("u1", 8), "beta": whole("u1", 8)}
+    for name in ("words", "places", "none", "gamma", "beta"):
+        weights.update({name + "_s": np.array(0.02, "f"), name + "_z": np.array(120, "u1")})
+    data = model([node("QEmbedLayerNormalization", names, ["y", "lengths"], epsilon=1e-5, **MICROSOFT)], {"ids": ids}, weights)
+    block = mx.onnx.load(data).to_block()
+    given, og = mx.nd.array(ids, dtype="int32"), floats(2, 3, 8)
+    with autograd.record():
+        y = block(given)
+    y.backward(mx.nd.array(og))
+    np.testing.assert_allclose(y.asnumpy(), ours(data, {"ids": ids})[0], rtol=1e-4, atol=1e-5)
+    parameters = {n.split("_")[0]: p for n, p in block.collect_params().items() if p.grad_req != "null"}
+    assert sorted(parameters) == ["beta", "gamma", "places", "words"]
+    np.testing.assert_allclose(parameters["beta"].grad().asnumpy(), og.sum((0, 1)), rtol=1e-4, atol=1e-5)
+    rows = np.abs(parameters["words"].grad().asnumpy()).max(1) > 0
+    assert rows.tolist() == [True, True, True, False, True, False]
+
+
+ROWS = {"rs": np.array([0.02, 0.03], "f"), "rz": np.array([120, 90], "u1"), "qs": np.array([0.05, 0.04], "f"),
+        "qz": np.array([100, 140], "u1"), "w": WEIGHTS["w"], "ws": WEIGHTS["ts"], "wz": WEIGHTS["tz"]}
+
+
+@pytest.mark.parametrize("op", ["QLinearMatMul", "MatMulIntegerToFloat"])
+def test_a_scale_for_each_row_learns(op):
+    """onnxruntime's CPU has none of these; the written definition is QuantizeLinear and
+    DequantizeLinear around the product."""
+    x = floats(2, 6)
+    begin, rows = node("QuantizeLinear", ["x", "rs", "rz"], ["x_q"], axis=0), ["qs", "qz"]
+    plain = [begin, there("x_q", ["rs", "rz"], "a", axis=0), there("w", ["ws", "wz"], "b", axis=1)]
+    if op == "QLinearMatMul":
+        integers = [begin, node(op, ["x_q", "rs", "rz", "w", "ws", "wz", *rows], ["q"]), there("q", rows, "y", axis=0)]
+        plain += [node("MatMul", ["a", "b"], ["f"]), node("QuantizeLinear", ["f", *rows], ["q"], axis=0), there("q", rows, "y", axis=0)]
+    else:
+        integers = [begin, node(op, ["x_q", "w", "rs", "ws", "rz", "wz"], ["y"], **MICROSOFT)]
+        plain.append(node("MatMul", ["a", "b"], ["y"]))
+    made = []
+    for nodes in (integers, plain):
+        read = {name for n in nodes for name in n.input}
+        data = model(nodes, {"x": x}, {name: a for name, a in ROWS.items() if name in read})
+        made.append(gradients(mx.onnx.load(data).to_block(), x))
+        np.testing.assert_allclose(made[-1][0], ours(data, {"x": x})[0], rtol=1e-5, atol=0.051)
+    for one, other in zip(*made):
+        if isinstance(one, dict):
+            assert sorted(one) == sorted(other) == ["w"]
+            one, other = one["w"], other["w"]
+        assert np.abs(one).max() > 0
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind, block", [
+    ("FLOAT8E4M3FN", 0), ("FLOAT8E5M2", 0), ("INT4", 0), ("UINT4", 0), ("FLOAT8E4M3FN", 2), ("INT8", 2)])
+def test_data_in_few_bits_learns(kind, block):
+    """Gradients pass what was rounded, and are 0 where it was cut."""
+    h = onnx.helper
+    x, og = 6 * floats(4, 6), floats(4, 6)
+    scale = np.full((4, 3), 0.1, "f") if block else np.array(0.1, "f")
+    if kind == "FLOAT8E5M2":
+        scale = scale * np.float32(1e-5)    # so that some are cut
+    if kind == "FLOAT8E4M3FN":
+        scale = scale * np.float32(0.05)
+    if kind == "INT8":
+        scale = scale * np.float32(0.2)
+    steps = {"axis": 1, "block_size": block} if block else {}
+    data_type = getattr(onnx.TensorProto, kind)
+    zero = h.make_tensor("z", data_type, scale.shape, np.full(scale.size, 8 if kind == "UINT4" else 0))
+    graph = h.make_graph([h.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], **steps),
+                          h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **steps)], "g",
+                         [h.make_tensor_value_info("x", 1, [4, 6])], [h.make_tensor_value_info("y", 1, [4, 6])],
+                         [onnx.numpy_helper.from_array(scale, "s"), zero])
+    data = h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    (want,) = ours(data, {"x": x})
+    y, gx, _ = gradients(mx.onnx.load(data).to_block(), x, og)
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=1e-6)
+    most = np.abs(want).max()
+    inside = np.abs(x) < 0.8 * most
+    np.testing.assert_array_equal(gx[inside], og[inside])
+    outside = np.abs(x) > 1.1 * most
+    assert outside.any() and (gx[outside] == 0).all()
+
+
+@pytest.mark.parametrize("scale", ["computed", "of two dimensions"])
+def test_integers_that_gradients_do_not_pass_are_named(scale):
+    x = floats(2, 6)
+    weights = {**STEPS, "w": WEIGHTS["w"], "ws": WEIGHTS["ws"], "wz": WEIGHTS["wz"], "r": np.array([[0.02], [0.03]], "f"),
+               "rz": np.array([[120], [90]], "u1")}
+    nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]),
+             node("ReduceMax", ["x"], ["m"], keepdims=0), node("Abs", ["m"], ["c"]),
+             node("QLinearMatMul", ["x_q", "c" if scale == "computed" else "r", "xz" if scale == "computed" else "rz", "w", "ws", "wz", *Y],
+                  ["y_q"], name="product"), there("y_q", Y, "y")]
+    read = {name for n in nodes for name in n.input}
+    data = model(nodes, {"x": x}, {name: a for name, a in weights.items() if name in read})
+    assert np.isfinite(ours(data, {"x": x})[-1]).all()
+    text = "node product .QLinearMatMul. computes with integers whose scales .* accepted: calls of the model"
+    with pytest.raises(mx.MXNetError, match=text):
+        mx.onnx.load(data).to_block()
+
+
+def test_sums_of_integers_without_their_scales_are_named():
+    x = floats(2, 6)
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z"], ["p"], name="sums"),
+             node("Cast", ["p"], ["y"], to=1)]
+    with pytest.raises(mx.MXNetError, match="node sums .*MatMulInteger.*gradients do not pass them, so the model is no block"):
+        mx.onnx.load(model(nodes, {"x": x}, {"w": WEIGHTS["w"]})).to_block()
 
 
 def in_steps(x):

@@ -110,6 +110,126 @@ def test_experts_of_few_bits(bits, zeros, tokens, given):
                                mixed(feeds["x"], feeds["r"], 2, layers, True, feeds.get("shares")), rtol=1e-3, atol=1e-3)
 
 
+def saved(path, names, weights, more=(), **attributes):
+    """A file of a QMoE whose tokens an earlier MatMulNBits makes, if there is `more` of it."""
+    h = onnx.helper
+    nodes = [*more, h.make_node("QMoE", names, ["y"], domain="com.microsoft", **attributes)]
+    made = {o for n in nodes for o in n.output}
+    given = [n for n in dict.fromkeys(n for node in nodes for n in node.input if n) if n not in weights and n not in made]
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info(n, onnx.TensorProto.FLOAT, ["tokens", EXPERTS if n == "r" else HIDDEN])
+                                      for n in given],
+                         [h.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["tokens", HIDDEN])],
+                         [onnx.numpy_helper.from_array(v, n) for n, v in weights.items()])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17), h.make_opsetid("com.microsoft", 1)], ir_version=8), path)
+    return mx.onnx.load(path)
+
+
+def packed_experts(rng, bits, block, zeros):
+    """Inputs of a QMoE, its weights, and what they stand for as those of a MoE."""
+    names, weights, plain = ["x", "r"] + [""] * 13, {}, {}
+    for i, (rows, columns) in enumerate(((INNER, HIDDEN), (HIDDEN, INNER)), 1):
+        at = 3 * i - 1
+        numbers, scales, middle, whole = few_bits(rng, bits, block or columns, zeros, rows, columns)
+        names[at:at + 3] = [f"w{i}", f"s{i}", f"b{i}"]
+        bias = floats(rng, EXPERTS, rows)
+        if not block:     # one scale for each row; an expert's zero points lie together
+            scales, middle = scales[..., 0], None
+        weights.update({f"w{i}": numbers, f"s{i}": scales, f"b{i}": bias})
+        plain.update({f"w{i}": whole.astype("float32"), f"b{i}": bias})
+        if zeros:
+            names[10 + i] = f"z{i}"
+            weights[f"z{i}"] = middle
+    while not names[-1]:
+        names.pop()
+    return names, weights, plain
+
+
+def trained(block, arrays, step=0.0):
+    """The loss, and gradients of data and weights by the first two letters of their names."""
+    given = [mx.nd.array(a) for a in arrays]
+    for a in given:
+        a.attach_grad()
+    with mx.autograd.record():
+        loss = (block(*given) ** 2).sum()
+    loss.backward()
+    grads = {n[:2]: p.grad().asnumpy() for n, p in block.collect_params().items() if p.grad_req != "null"}
+    if step:
+        for p in block.collect_params().values():
+            if p.grad_req != "null":
+                p.set_data(p.data() - step * p.grad().sign())
+    return loss.asscalar(), [a.grad.asnumpy() for a in given], grads
+
+
+@pytest.mark.parametrize("bits, block, zeros", [(4, 16, False), (4, 16, True), (2, 32, True), (8, 16, True), (4, 0, False), (8, 0, False)])
+def test_blocks_of_packed_experts_learn_as_their_floats_do(bits, block, zeros, tmp_path):
+    rng = np.random.RandomState(bits + block)
+    feeds = {"x": floats(rng, 6, HIDDEN), "r": floats(rng, 6, EXPERTS)}
+    names, weights, plain = packed_experts(rng, bits, block, zeros)
+    model = saved(str(tmp_path / "experts.onnx"), names, weights, k=2, expert_weight_bits=bits, block_size=block)
+    learned = model.to_block(shapes={n: v.shape for n, v in feeds.items()})
+    float_model = load("MoE", feeds, plain, ["x", "r", *plain], k=2, normalize_routing_weights=1)
+    wanted = trained(float_model.to_block(shapes={n: v.shape for n, v in feeds.items()}), feeds.values())
+    path = mx.onnx.export_model(learned, in_shapes=[v.shape for v in feeds.values()], onnx_file_path=str(tmp_path / "same.onnx"))
+    assert onnx.load(path) == onnx.load(model.source)     # to the last bit
+    got = trained(learned, feeds.values(), step=0.02 * 2 ** (4 - bits))
+    np.testing.assert_allclose(got[0], wanted[0], rtol=1e-4)
+    for one, other in zip(got[1], wanted[1]):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+    assert sorted(got[2]) == sorted(wanted[2]) == ["b1", "b2", "w1", "w2"]
+    for name, grad in got[2].items():
+        np.testing.assert_allclose(grad, wanted[2][name], rtol=1e-3, atol=1e-3)
+        assert np.abs(grad).max() > 0
+    # The file has the nearest numbers in its steps.
+    path = mx.onnx.export_model(learned, in_shapes=[v.shape for v in feeds.values()], onnx_file_path=str(tmp_path / "trained.onnx"))
+    tensors = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(path).graph.initializer}
+    moved = {n[:2]: p.data().asnumpy() for n, p in learned.collect_params().items()}
+    each = 8 // bits
+    for i in (1, 2):
+        assert (tensors[f"w{i}"] != weights[f"w{i}"]).any()
+        np.testing.assert_array_equal(tensors[f"s{i}"], weights[f"s{i}"])
+        np.testing.assert_array_equal(tensors[f"b{i}"], moved[f"b{i}"])
+        numbers = np.stack([(tensors[f"w{i}"] >> (bits * j)) & (2 ** bits - 1) for j in range(each)], -1).reshape(plain[f"w{i}"].shape)
+        size = block or numbers.shape[-1]
+        steps = np.repeat(weights[f"s{i}"].reshape(*numbers.shape[:2], -1), size, 2)
+        first = np.stack([(weights[f"w{i}"] >> (bits * j)) & (2 ** bits - 1) for j in range(each)], -1).reshape(numbers.shape)
+        zero = first - plain[f"w{i}"] / steps
+        stands_for = (numbers - zero) * steps
+        inside = (moved[f"w{i}"] > -zero * steps) & (moved[f"w{i}"] < (2 ** bits - 1 - zero) * steps)
+        assert inside.mean() > 0.5
+        assert (np.abs(stands_for - moved[f"w{i}"])[inside] <= 0.501 * steps[inside]).all()
+
+
+def test_a_dense_layer_in_front_of_experts_is_written_in_its_bits_as_well(tmp_path):
+    rng = np.random.RandomState(3)
+    names, weights, _ = packed_experts(rng, 4, 16, False)
+    numbers, scales, middle, _ = few_bits(rng, 4, 16, True, HIDDEN, HIDDEN)
+    weights.update(dw=numbers[0].reshape(HIDDEN, 2, 8), ds=scales[0].ravel(), dz=middle[0].ravel())
+    dense = onnx.helper.make_node("MatMulNBits", ["d", "dw", "ds", "dz"], ["x"], K=HIDDEN, N=HIDDEN, bits=4, block_size=16,
+                                  domain="com.microsoft")
+    model = saved(str(tmp_path / "experts.onnx"), names, weights, [dense], k=2, expert_weight_bits=4, block_size=16)
+    block = model.to_block(shapes={"d": (6, HIDDEN), "r": (6, EXPERTS)})
+    arrays = [floats(rng, 6, HIDDEN), floats(rng, 6, EXPERTS)]
+    export = {"in_shapes": [a.shape for a in arrays]}
+    path = mx.onnx.export_model(block, onnx_file_path=str(tmp_path / "same.onnx"), **export)
+    assert onnx.load(path) == onnx.load(model.source)
+    trained(block, arrays, step=0.02)
+    path = mx.onnx.export_model(block, onnx_file_path=str(tmp_path / "trained.onnx"), **export)
+    assert (onnx.numpy_helper.to_array(onnx.load(path).graph.initializer[-3]) != weights["dw"]).any()
+    got = mx.onnx.load(path)(*arrays).asnumpy()
+    want = block(*map(mx.nd.array, arrays)).asnumpy()
+    assert np.abs(got - want).mean() < 0.3 * np.abs(want).mean()     # rounded to 4 bits
+
+
+def test_a_block_of_experts_of_bytes_has_no_file(tmp_path):
+    rng = np.random.RandomState(3)
+    names, weights, _ = packed_experts(rng, 4, 16, False)
+    model = saved(str(tmp_path / "experts.onnx"), names, weights, k=2, expert_weight_bits=4, block_size=16)
+    with open(model.source, "rb") as file:
+        block = mx.onnx.load(file.read()).to_block(shapes={"x": (6, HIDDEN), "r": (6, EXPERTS)})
+    with pytest.raises(mx.MXNetError, match="known for _expert_dense, .* loaded from bytes; accepted: blocks of models of files"):
+        mx.onnx.export_model(block, in_shapes=[(6, HIDDEN), (6, EXPERTS)], onnx_file_path=str(tmp_path / "no.onnx"))
+
+
 def test_what_was_not_chosen_is_not_computed():
     """Weights without a number would make all tokens NaN, since 0 * NaN is NaN."""
     rng = np.random.RandomState(0)

@@ -6,11 +6,12 @@ import numpy as np
 from ..._files.whole_files import NewFile, write_file
 from ...base import CheckedValueError, MXNetError, __version__, error_class
 from ...ndarray import NDArray
+from .._written import written
 from . import families, shapes
 from .conversion import Dimensions
 from .graph import Graph, all_nodes, identifier
 from .package import onnx, tensor_type
-from .scopes import Scope, check_operators
+from .scopes import Scope, check_operators, unknown_operators
 from .shapes import is_static
 from .sources import read_model
 from .widening import widen
@@ -33,8 +34,9 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
     sym : Symbol, str, HybridBlock or Module
         The graph; a text is the path of a ``-symbol.json`` file. A block needs no `params`; it has
         a graph after a call that follows `hybridize()`, otherwise one is recorded with arrays of
-        `in_shapes`. A block of an ONNX file that is no single graph (`Model.to_block`) becomes that
-        file with the block's weights; nothing else is looked at then.
+        `in_shapes`. A block of an ONNX file (`Model.to_block`) that is no single graph, or has
+        operators that this function does not write (mixtures of experts), becomes that file with
+        the block's weights, in their bits; nothing else is looked at then.
     params : dict of str to NDArray, list of such dicts, or str
         Parameters, or the path of a file of them. ``arg:`` and ``aux:`` before names are accepted.
     in_shapes : list of tuple of int
@@ -108,6 +110,14 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
         raise CheckedValueError("[onnx.export_model] dynamic_input_shapes is given and dynamic is "
                                 "False; accepted: dynamic=True with it")
     source = read_model(sym, params, in_shapes, in_types)
+    file = getattr(sym, "_onnx_file", None)
+    unknown = unknown_operators(source.symbol.nodes()) if file is not None else {}
+    if unknown and file[0] is None:
+        raise MXNetError(f"[onnx.export_model] no ONNX operators are known for {', '.join(unknown)}, and the block is of a model that was "
+                         "loaded from bytes; accepted: blocks of models of files, which are written with the blocks' weights")
+    if unknown:
+        _write(written(package, *file, sym.collect_params()), path, large_model)
+        return path
     if in_shapes is not None:
         source.set_shapes(in_shapes)
     if dynamic:

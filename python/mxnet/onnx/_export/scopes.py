@@ -5,11 +5,11 @@ from .conversion import Conversion
 from .graph import identifier
 from .shapes import Value
 
-__all__ = ["Scope", "check_operators"]
+__all__ = ["Scope", "check_operators", "unknown_operators"]
 
 
-def check_operators(nodes, known):
-    """An error that names all nodes without a converter, those of inner graphs among them."""
+def unknown_operators(nodes, known=()):
+    """{operator: names of nodes} without a converter, those of inner graphs among them."""
     listed = {}
 
     def look(part, skipped):
@@ -20,6 +20,12 @@ def check_operators(nodes, known):
                 look(symbol.nodes(), ())
 
     look(nodes, known)
+    return listed
+
+
+def check_operators(nodes, known):
+    """An error that names all nodes without a converter."""
+    listed = unknown_operators(nodes, known)
     if listed:
         text = "; ".join(f"{op} ({', '.join(names)})" for op, names in listed.items())
         raise MXNetError(f"[onnx.export_model] no ONNX operators are known for {text}; "
