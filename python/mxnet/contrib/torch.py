@@ -58,11 +58,11 @@ def load(file, ctx=None, array_type=None, mmap=True):
         Of a state dict: {name: NDArray}. Of other values (a checkpoint with optimizer states) the
         dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple,
         a dtype, a device and a path are texts, a number of NumPy is one of Python, a namespace
-        (``argparse``) is a dictionary. Arrays of NumPy are what they were. Views become arrays of
-        their own, unless their elements lie side by side. Floats of 8 bits are given as float32,
-        with a warning. For a complex tensor, and other dtypes that no array has, an object stands
-        that has ``shape`` and ``dtype``, and ``numpy()`` for complex numbers; all else that is
-        asked of it is an error that says so.
+        (``argparse``) is a dictionary, a deque is a list. Arrays of NumPy are what they were. Views
+        become arrays of their own, unless their elements lie side by side. Floats of 8 bits are
+        given as float32, with a warning. For a complex tensor, and other dtypes that no array has,
+        an object stands that has ``shape`` and ``dtype``, and ``numpy()`` for complex numbers; all
+        else that is asked of it is an error that says so.
 
     Raises
     ------
@@ -194,7 +194,9 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
         Of a checkpoint the dictionary of weights is taken (``state_dict``, ``model``, ...), if
         there is one. Prefixes of wrappers that all names have (``module.``, ``_orig_mod.``) and
         counters of batches are left out.
-        A weight in two parts, its length and direction (``weight_norm``), is joined.
+        Parts of a weight are joined: length and direction (``weight_norm``), weight and singular
+        vectors (``spectral_norm``), weight and mask (pruning). Recurrent layers without biases have
+        zeros here.
     mapping : dict, callable or 'order', optional
         How names become the block's. By default as :func:`names` tells, or as they are if they are
         the block's own. A dict has {PyTorch's name: the block's} for names that differ; a name that

@@ -11,7 +11,7 @@ import pytest
 import mxnet as mx
 from mxnet import gluon
 from mxnet.contrib import safetensors, torch
-from mxnet.gluon import nn
+from mxnet.gluon import nn, rnn
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 _spec = importlib.util.spec_from_file_location("make_torch_files", DATA / "make_torch_files.py")
@@ -325,3 +325,19 @@ def test_the_scales_of_group_norm():
     with pytest.raises(ValueError, match=r"accepted: nn.GroupNorm\(groups, in_channels=channels\)"):
         torch.load_into(nn.GroupNorm(2), weights)
     assert torch.load_into(nn.GroupNorm(2, in_channels=8), weights) == ([], [])
+
+
+@pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU, rnn.RNN])
+def test_a_recurrent_layer_without_biases(layer):
+    """PyTorch's with bias=False; layers of this library have biases always."""
+    gates = {rnn.LSTM: 4, rnn.GRU: 3, rnn.RNN: 1}[layer]
+    weights = {"weight_ih_l0": mx.nd.ones((5 * gates, 3)), "weight_hh_l0": mx.nd.ones((5 * gates, 5))}
+    net = layer(5)
+    assert torch.load_into(net, weights) == ([], [])
+    x = mx.nd.random.uniform(shape=(4, 2, 3))
+    biases = {name: mx.nd.zeros(5 * gates) for name in ("bias_ih_l0", "bias_hh_l0")}
+    whole = layer(5)
+    torch.load_into(whole, weights | biases)
+    assert (net(x) == whole(x)).asnumpy().all()
+    with pytest.raises(ValueError, match=r"lacks: 1\s+_unfused.0.h2h_bias"):
+        torch.load_into(layer(5), weights | {"bias_ih_l0": biases["bias_ih_l0"]})
