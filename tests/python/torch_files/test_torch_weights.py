@@ -341,3 +341,22 @@ def test_a_recurrent_layer_without_biases(layer):
     assert (net(x) == whole(x)).asnumpy().all()
     with pytest.raises(ValueError, match=r"lacks: 1\s+_unfused.0.h2h_bias"):
         torch.load_into(layer(5), weights | {"bias_ih_l0": biases["bias_ih_l0"]})
+
+
+def test_a_folder_of_transformers(tmp_path):
+    """The weights in a folder of save_pretrained: safetensors first, as transformers has it."""
+    def values():
+        net = nn.Dense(2, in_units=3)
+        return torch.load_into(net, str(tmp_path)) == ([], []) and net.weight.data().asnumpy().mean()
+    torch.save(tmp_path / "pytorch_model.bin", {"weight": mx.nd.ones((2, 3)), "bias": mx.nd.zeros(2)})
+    (tmp_path / "config.json").write_text("{}")
+    assert values() == 1
+    index = {"weight_map": {"weight": "a.safetensors", "bias": "b.safetensors"}}
+    safetensors.save(tmp_path / "a.safetensors", {"weight": mx.nd.full((2, 3), 2)})
+    safetensors.save(tmp_path / "b.safetensors", {"bias": mx.nd.zeros(2)})
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert values() == 2
+    safetensors.save(tmp_path / "model.safetensors", {"weight": mx.nd.full((2, 3), 3), "bias": mx.nd.zeros(2)})
+    assert values() == 3
+    with pytest.raises(OSError, match="is a folder: give the path of a file in it"):
+        torch.load_into(nn.Dense(2), tmp_path.parent)
