@@ -104,7 +104,7 @@ def test_an_empty_tensor_has_any_strides():
     (b"\x80\x02cnumpy\ndtype\n" + text("O") + b"\x85R.", "a NumPy dtype 'O'; accepted: those of numbers"),
     (b"\x80\x02cnumpy\ndtype\n" + text("f8,f") + b"\x85R.", "a NumPy dtype 'f8,f'"),
     (b"\x80\x02cnumpy._core.multiarray\nscalar\ncnumpy\ndtype\n" + text("f8") + b"\x85RU\x03abc\x86R.", "of the wrong size"),
-    (b"\x80\x02cnumpy._core.multiarray\nscalar\ncnumpy\ndtype\n" + text("U1") + b"\x85RU\x04\xff\xff\xff\x7f\x86R.",
+    (b"\x80\x02cnumpy._core.multiarray\nscalar\ncnumpy\ndtype\n" + text("U1") + b"\x85RC\x04\xff\xff\xff\x7f\x86R.",
      "numbers that are no characters"),
     (b"\x80\x02cnumpy\ndtype\n" + text("U1") + b"\x85R(K\x03" + text(">") + b"NNNK\x04K\x04K\x08tb.", "from a big-endian machine"),
     (b"\x80\x02cbuiltins\ncomplex\n" + text("1") + b"\x85R.", "a complex number of something else"),
