@@ -11,13 +11,13 @@ import numpy as np
 from .. import _dtypes
 from ..base import MXNetError, error_class
 
-__all__ = ["BITS", "OtherTensor", "is_known", "is_small_float", "item_bytes", "small_floats", "warn_of_small_floats"]
+__all__ = ["BITS", "IN_NUMPY", "OtherTensor", "is_known", "is_small_float", "item_bytes", "small_floats", "warn_of_small_floats"]
 
 # Bits of an element, by PyTorch's names.
 BITS = {"float8_e4m3fn": 8, "float8_e5m2": 8, "float8_e4m3fnuz": 8, "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float4_e2m1fn": 4,
         "float4_e2m1fn_x2": 8, "float6_e2m3fn": 6, "float6_e3m2fn": 6, "complex32": 32, "complex64": 64, "complex128": 128,
         "quint8": 8, "qint8": 8, "qint32": 32, "quint4x2": 8, "quint2x4": 8, "bits8": 8, "bits16": 16}
-_IN_NUMPY = ("complex64", "complex128")
+IN_NUMPY = ("complex64", "complex128")
 # (bits of the fraction, bias of the exponent, the byte of infinity or None, signed) of floats
 _SMALL = {"float8_e4m3fn": (3, 7, None), "float8_e5m2": (2, 15, 0x7C), "float8_e4m3fnuz": (3, 8, None), "float8_e5m2fnuz": (2, 16, None),
           "float8_e8m0fnu": (0, 127, None)}
@@ -96,13 +96,13 @@ class OtherTensor:
 
     def error(self):
         """What to raise where an array is needed."""
-        more = "its method numpy() gives an array of NumPy" if self.dtype in _IN_NUMPY else "convert it where it was made: tensor.float()"
+        more = "its method numpy() gives an array of NumPy" if self.dtype in IN_NUMPY else "convert it where it was made: tensor.float()"
         return error_class(MXNetError, TypeError)(f"[{self.name}] a tensor of shape {self.shape} and dtype {self.dtype}, of which there "
                                                   f"are no arrays; accepted: {', '.join(_dtypes.NAMES)}. For this one, {more}")
 
     def numpy(self):
         """The values as an array of NumPy; a TypeError where NumPy has no such dtype."""
-        if self.dtype not in _IN_NUMPY:
+        if self.dtype not in IN_NUMPY:
             raise self.error()
         return self._read().view(self.dtype).reshape(self.shape)
 

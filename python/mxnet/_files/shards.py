@@ -2,12 +2,16 @@
 import json
 import os
 
-from ..base import MXNetError, error_class
+from ..base import MXNetError, error_class, local_path
 from . import kinds
 
-__all__ = ["is_index", "load_shards"]
+__all__ = ["is_index", "load_shards", "weights_in"]
 
 _LONGEST = 100_000_000      # bytes
+# Names that Hugging Face's libraries give to weights, in the order in which they look for them.
+_IN_FOLDERS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json",
+               "diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.safetensors.index.json",
+               "diffusion_pytorch_model.bin")
 
 
 def _error(function, path, what):
@@ -17,6 +21,16 @@ def _error(function, path, what):
 def is_index(source):
     """Is it the path of an index? OSError where there is no such file."""
     return (isinstance(source, (str, bytes)) or hasattr(source, "__fspath__")) and kinds.kind_of_file(source) == "shards"
+
+
+def weights_in(source):
+    """The path of the weights in a folder that ``save_pretrained`` wrote. What is no such folder is
+    given back."""
+    if not isinstance(source, (str, bytes)) and not hasattr(source, "__fspath__"):
+        return source
+    folder = os.fsdecode(local_path(source))
+    paths = [os.path.join(folder, name) for name in _IN_FOLDERS] if os.path.isdir(folder) else []
+    return next(filter(os.path.isfile, paths), source)
 
 
 def load_shards(path, function, load):

@@ -17,11 +17,11 @@ from .._binding import NDArrayBase
 from ..base import MXNetError
 from . import kinds
 from .mapped import Bytes, array_over, copied_array, is_shared
-from .other_dtypes import OtherTensor, is_small_float, item_bytes, small_floats, warn_of_small_floats
+from .other_dtypes import IN_NUMPY, OtherTensor, is_small_float, item_bytes, small_floats, warn_of_small_floats
 from .plain_pickle import Forbidden, PickleReader, Refused, brief
 from .shards import is_index, load_shards
 from .torch_forms import dequantized, triplets_of
-from .torch_names import Storage, Table, give_attributes, storage_type
+from .torch_names import Rebuilt, Storage, Table, changed, give_attributes, storage_type
 
 __all__ = ["load_torch"]
 
@@ -72,6 +72,8 @@ class _Reader:
         count = tensor.check()
         storage, width = tensor.storage, item_bytes(tensor.dtype)
         values = storage.values[tensor.offset * width:]
+        if tensor.changes and tensor.dtype in _dtypes.NAMES:
+            return self._changed_array(tensor)
         if tensor.dtype not in _dtypes.NAMES:
             return self._other(tensor, values, count)
         if tensor.is_contiguous():
@@ -86,13 +88,22 @@ class _Reader:
             self._copies[key] = copied_array(values[:last * width], tensor.strides, tensor.shape, tensor.dtype, self._numpy, self._ctx)
         return self._copies[key]
 
+    def _changed_array(self, tensor):
+        """The array of a view whose numbers PyTorch changes when it reads them."""
+        plain = self._array(Rebuilt(tensor.storage, tensor.offset, tensor.shape, tensor.strides, tensor.dtype))
+        found = changed(plain.astype("float32").asnumpy() if tensor.dtype == "bfloat16" else plain.asnumpy(), tensor.changes)
+        return self._made(found).astype(tensor.dtype) if tensor.dtype == "bfloat16" else self._made(found)
+
     def _other(self, tensor, values, count):
         """What a tensor becomes whose dtype no array has."""
         def read():
             width = item_bytes(tensor.dtype)
             elements = values[:len(values) // width * width].view(f"V{width}")
             strides = [stride * width for stride in tensor.strides]
-            return np.array(np.lib.stride_tricks.as_strided(elements, tensor.shape, strides, writeable=False), order="C")
+            found = np.array(np.lib.stride_tricks.as_strided(elements, tensor.shape, strides, writeable=False), order="C")
+            return changed(found.view(tensor.dtype), tensor.changes) if tensor.changes else found
+        if tensor.changes and tensor.dtype not in IN_NUMPY:
+            raise ValueError(f"a tensor of dtype {tensor.dtype} whose values are to be changed; save a clone() of it")
         if not is_small_float(tensor.dtype):
             return OtherTensor(self._content.function, tensor.shape, tensor.dtype, read)
         self._use(4 * count)

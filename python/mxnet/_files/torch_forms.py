@@ -18,6 +18,11 @@ def _number(value, what):
     return value
 
 
+def _scaled(values, zeros, scales):
+    """The product is one of float32 numbers, as PyTorch's is."""
+    return (values.astype(np.float64) - zeros).astype(np.float32) * scales
+
+
 def dequantized(values, how):
     """The float32 numbers that integers stand for: scale * (values - zero point). `how` is what the
     file has for a quantizer: (scheme, scale, zero point), or (scheme, scales, zero points, axis)
@@ -25,7 +30,7 @@ def dequantized(values, how):
     scheme = how[0] if isinstance(how, tuple) and how else None
     if scheme == _PER_TENSOR and len(how) == 3:
         scale, zero = (_number(n, w) for n, w in zip(how[1:], ("a scale", "a zero point")))
-        return ((values.astype(np.float64) - zero) * scale).astype(np.float32)
+        return _scaled(values, zero, np.float32(scale))
     if scheme not in _PER_CHANNEL or len(how) != 4:
         raise ValueError(f"a quantized tensor of scheme {brief(scheme)}; accepted: {', '.join((_PER_TENSOR, *_PER_CHANNEL))}")
     axis, parts = how[3], [np.asarray(part, np.float64) for part in how[1:3]]
@@ -35,7 +40,7 @@ def dequantized(values, how):
         raise ValueError("a quantized tensor with other than one scale and zero point for each channel")
     shape = [-1 if d == axis else 1 for d in range(values.ndim)]
     scales, zeros = (part.reshape(shape) for part in parts)
-    return ((values.astype(np.float64) - zeros) * scales).astype(np.float32)
+    return _scaled(values, zeros, scales.astype(np.float32))
 
 
 class Triplets:

@@ -1,4 +1,5 @@
 """What names in the pickles of PyTorch stand for: the whole of what such a file may ask for."""
+import numpy as np
 
 from .. import _dtypes
 from .mapped import check_shape
@@ -7,7 +8,7 @@ from .other_dtypes import BITS, is_known, item_bytes
 from .plain_pickle import Known, brief
 from .torch_forms import PLAIN
 
-__all__ = ["Rebuilt", "Storage", "Table", "give_attributes", "storage_type"]
+__all__ = ["Rebuilt", "Storage", "Table", "changed", "give_attributes", "storage_type"]
 
 # PyTorch's dtypes that there are arrays of.
 DTYPES = {"float64": "float64", "double": "float64", "float32": "float32", "float": "float32", "float16": "float16", "half": "float16",
@@ -22,6 +23,7 @@ _STORAGES = {"Double": "float64", "Float": "float32", "Half": "float16", "BFloat
              "QUInt4x2": "quint4x2", "QUInt2x4": "quint2x4"}
 _LAYOUTS = ("strided", "contiguous_format", "preserve_format", "channels_last", "channels_last_3d", "per_tensor_affine",
             "per_channel_affine", "per_channel_affine_float_qparams", "per_tensor_symmetric", "per_channel_symmetric")
+_CHANGES = {"neg": np.negative, "conj": np.conj}     # of views that imag and conj() make, by PyTorch's names
 _TENSORS = ("torch.Tensor", "torch.nn.parameter.Parameter", "torch.nn.parameter.Buffer")
 
 
@@ -43,12 +45,14 @@ class Storage:
 
 
 class Rebuilt:
-    """A tensor of a file: where its elements are."""
+    """A tensor of a file: where its elements are. `changes` are names of `_CHANGES`, which are
+    still to be made of them."""
 
-    __slots__ = ("dtype", "offset", "shape", "storage", "strides")
+    __slots__ = ("changes", "dtype", "offset", "shape", "storage", "strides")
 
-    def __init__(self, storage, offset, shape, strides, dtype):
+    def __init__(self, storage, offset, shape, strides, dtype, changes=()):
         self.storage, self.offset, self.shape, self.strides, self.dtype = storage, offset, shape, strides, dtype
+        self.changes = changes
 
     def check(self):
         """ValueError unless all of its elements are inside of its storage."""
@@ -72,6 +76,13 @@ class Rebuilt:
                 return 0 in self.shape
             step *= size
         return True
+
+
+def changed(values, changes):
+    """The numbers of a view that are changed when they are read: an array of NumPy."""
+    for name in changes:
+        values = _CHANGES[name](values)
+    return values
 
 
 def _layout(name):
@@ -109,6 +120,18 @@ def _device(kind, number=None):
     return kind if number is None else f"{kind}:{number}"
 
 
+def _complex(real, imaginary=0.0):
+    if not isinstance(real, (int, float)) or not isinstance(imaginary, (int, float)):
+        raise ValueError("a complex number of something else than numbers")
+    return complex(real, imaginary)
+
+
+def _range(*ends):
+    if not all(isinstance(end, int) for end in ends):
+        raise ValueError("a range of something else than whole numbers")
+    return range(*ends)
+
+
 class Table:
     """The names of one file. `make` gives an array for a :class:`Rebuilt`; `forms` has methods
     ``dequantized`` and ``sparse`` for other tensors, or is None where nothing is made."""
@@ -116,6 +139,7 @@ class Table:
     def __init__(self, make, room, forms=None):
         self._make, self._room, self._forms = make, room, forms
         known = {"collections.OrderedDict": self._dict, "collections.Counter": self._dict, "collections.defaultdict": self._default_dict,
+                 "collections.deque": self._deque,
                  "torch.Size": self._size, "torch.device": _device, "_codecs.encode": encoded, "numpy.dtype": numpy_dtype,
                  "torch.serialization._get_layout": _layout, "argparse.Namespace": Attributes, "types.SimpleNamespace": Attributes,
                  "torch._utils._rebuild_tensor": self._tensor, "torch._utils._rebuild_tensor_v2": self._tensor_v2,
@@ -125,7 +149,8 @@ class Table:
                  "torch._utils._rebuild_parameter_with_state": self._parameter, "torch._tensor._rebuild_from_type_v2": self._of_type}
         for home in ("builtins", "__builtin__"):
             known.update({f"{home}.set": self._set, f"{home}.frozenset": self._set, f"{home}.dict": self._dict, f"{home}.list": self._list,
-                          f"{home}.bytes": as_bytes, f"{home}.bytearray": as_bytes})
+                          f"{home}.bytes": as_bytes, f"{home}.bytearray": as_bytes, f"{home}.complex": _complex, f"{home}.range": _range,
+                          f"{home}.xrange": _range})
         for home in ("numpy.core", "numpy._core"):
             known.update({f"{home}.multiarray.scalar": numpy_number, f"{home}.multiarray._reconstruct": empty_array,
                           f"{home}.numeric._frombuffer": array_from_buffer})
@@ -175,6 +200,9 @@ class Table:
     def _list(self, items=()):
         return list(self._items(items))
 
+    def _deque(self, items=(), _longest=None):
+        return self._list(items)
+
     @staticmethod
     def _size(sizes=()):
         return tuple(sizes) if isinstance(sizes, list) and len(sizes) < 100 else sizes
@@ -191,15 +219,16 @@ class Table:
     def _rebuild(self, storage, offset, shape, strides, dtype, metadata=None):
         if not isinstance(storage, Storage):
             raise ValueError(f"a tensor whose storage is a {type(storage).__name__}")
-        if metadata:
-            raise ValueError(f"a tensor whose values are to be changed ({', '.join(map(brief, list(metadata)[:3]))}); save a clone() of it")
+        changes = tuple(metadata) if isinstance(metadata, dict) else ()
+        if metadata and (not changes or any(metadata[name] is not True or name not in _CHANGES for name in changes)):
+            raise ValueError(f"a tensor whose values are to be changed ({', '.join(map(brief, changes[:3]))}); save a clone() of it")
         dtype = storage.dtype if dtype is None else dtype.value if isinstance(dtype, Known) else dtype
         if not is_known(dtype):
             raise ValueError(f"a tensor of dtype {brief(dtype)}, of which there are no arrays; accepted: {', '.join(_dtypes.NAMES)}; "
                              "convert it where PyTorch runs: tensor.float()")
         if not isinstance(shape, tuple) or not isinstance(strides, tuple):
             raise ValueError("a tensor whose shape or strides are no tuple")
-        return self._make(Rebuilt(storage, offset, shape, strides, dtype))
+        return self._make(Rebuilt(storage, offset, shape, strides, dtype, changes))
 
     def _quantized(self, storage, offset, shape, strides, how, *_):
         """What :class:`torch_forms` makes of integers that stand for other numbers."""

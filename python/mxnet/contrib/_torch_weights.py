@@ -11,6 +11,7 @@ from ..gluon import nn
 from ..ndarray._dlpack import of_other_library
 from ..util import np_shape
 from ._torch_names import names_of
+from ._torch_parts import joined_parts
 
 __all__ = ["assign", "of_other_libraries", "weights_among"]
 
@@ -20,9 +21,6 @@ _COUNTERS = ("num_batches_tracked", "n_averaged")     # of batches, and of what 
 _AUXILIARY = "AuxLogits."        # of torchvision's inception_v3, which trains with a second head
 # How torchvision's older files of DenseNets spell norm1 and conv1.
 _OLD_DENSE = re.compile(r"(\.denselayer\d+\.(?:norm|conv))\.([12])\.")
-# What weight_norm makes of a parameter, and what it made of one before PyTorch 2.
-_NORMED = re.compile(r"((?:.*\.)?)parametrizations\.(\w+)\.original[01]")
-_OLD_NORMED = re.compile(r"((?:.*\.)?)(\w+)_[gv]")
 _PACKED = "._packed_params._packed_params"       # of torch.ao.nn.quantized.Linear: (weight, bias)
 _SHOWN = 20
 _DEEPEST = 4     # dictionaries around the weights
@@ -90,32 +88,6 @@ def _of_quantized_layers(values):
 
 
 # ---- names ----
-
-def _joined_norms(weights, expected):
-    """The weights with one array in the place of the two that PyTorch's weight_norm has, where the
-    block has one: the length and the direction."""
-    joined, lengths = {}, {}     # the direction's name: the parameter's, and the length's
-    for name in weights:
-        for pattern, length, direction in ((_NORMED, "0", "1"), (_OLD_NORMED, "g", "v")):
-            found = pattern.fullmatch(name)
-            if not found or name in expected:
-                continue
-            whole, other = found[1] + found[2], name[:-1] + direction
-            if name.endswith(length) and other in weights and whole not in weights:
-                joined[other], lengths[other] = whole, name
-    left_out = set(lengths.values())
-    return {joined.get(name, name): _of_length(array, weights[lengths[name]]) if name in joined else array
-            for name, array in weights.items() if name not in left_out}
-
-
-def _of_length(direction, length):
-    if direction.ndim != length.ndim:
-        raise _error(f"a direction of shape {direction.shape} and a length of shape {length.shape}; accepted: as many dimensions")
-    v, g = direction.as_nd_ndarray().astype("float32"), length.as_nd_ndarray().astype("float32")
-    axes = tuple(i for i, size in enumerate(g.shape) if size == 1)
-    norm = nd.sqrt(nd.sum(nd.square(v), axis=axes, keepdims=True)) if axes else nd.abs(v)
-    return nd.broadcast_mul(v, nd.broadcast_div(g, norm)).astype(direction.dtype)
-
 
 def _without_wrappers(weights, expected):
     """The weights by the names that they have without DataParallel and others around the
@@ -222,6 +194,9 @@ def _advice(missing, unexpected, wrong, strict, groups):
         more.append("Accepted: all names on both sides, or strict=False.")
     if strict and missing and unexpected:
         more.append("Names that differ can be given as mapping={'PyTorch name': 'block name'}, or layers paired by mapping='order'.")
+    if any(".parametrizations." in "." + name for name in unexpected):
+        more.append("Parametrizations other than weight_norm and spectral_norm are code; accepted: the weight itself, as "
+                    "torch.nn.utils.parametrize.remove_parametrizations(module, name) leaves it.")
     if groups:
         more.append("nn.GroupNorm(groups) has a scale for each group, as in 1.x; accepted: nn.GroupNorm(groups, in_channels=channels), "
                     "which has one for each channel, as PyTorch.")
@@ -236,21 +211,36 @@ def _is_optional(name, param):
     return name.rpartition(".")[2] in ("gamma", "beta") and param.grad_req == "null"
 
 
+def _biases_of_none(missing, params):
+    """Biases of recurrent layers whose weights are there: PyTorch's layer has ``bias=False``, which
+    is one with zeros here."""
+    missing, found = set(missing), []
+    for name in missing:
+        owner, _, kind = name.rpartition("i2h_bias")
+        parts = [f"{owner}{gate}_weight" for gate in ("i2h", "h2h")]
+        if not kind and name.endswith("i2h_bias") and f"{owner}h2h_bias" in missing \
+                and all(part in params and part not in missing for part in parts):
+            found += [name, f"{owner}h2h_bias"]
+    return found
+
+
 def assign(block, weights, what, mapping, strict, ctx):
     """Set parameters of a block. Returns (missing names, unexpected names)."""
     if mapping is not None and mapping != "order" and not callable(mapping) and not isinstance(mapping, dict):
         raise _error(f"mapping={mapping!r}; accepted: None, a dictionary of names, a function of a name, 'order'")
     params = block._collect_params_with_prefix()
     weights = {name: array for name, array in weights.items() if name.rpartition(".")[2] not in _COUNTERS}
+    weights = joined_parts(weights, params)
     if mapping == "order":
         pairs, unexpected = _pairs_in_order(weights, params)
     else:
         weights = _without_wrappers(weights, [*params, *(_safe_names(block))])
         weights = {_OLD_DENSE.sub(r"\1\2.", name): array for name, array in weights.items() if not name.startswith(_AUXILIARY)}
-        weights = _joined_norms(weights, params)
         pairs, unexpected = _pairs_by_name(block, weights, params, mapping)
     filled = {id(params[ours]) for ours in pairs}
     missing = [name for name, param in params.items() if id(param) not in filled and not _is_optional(name, param)]
+    zeros = _biases_of_none(missing, params)
+    missing = [name for name in missing if name not in zeros]
     others = [ours for ours, theirs in pairs.items() if not _fits(params[ours], weights[theirs])]
     wrong = [f"{ours}: {params[ours].shape} in the block, {weights[pairs[ours]].shape} in {pairs[ours]!r}" for ours in others]
     if wrong or strict and (missing or unexpected):
@@ -268,10 +258,12 @@ def assign(block, weights, what, mapping, strict, ctx):
                          "Take it out of what mx.contrib.torch.load(path) gives, or put an array in its place")
     for ours, theirs in pairs.items():
         params[ours]._load_init(_dense(weights[theirs]), ctx, cast_dtype=True)
+    for name in zeros:
+        params[name]._load_init(nd.zeros(params[name].shape), ctx, cast_dtype=True)
     for name, param in params.items():
         if _is_optional(name, param) and id(param) not in filled and param._data is None and not param._deferred_init:
             param.initialize(ctx=ctx)
-    for ours in pairs:      # the file may change once this function has returned
+    for ours in (*pairs, *zeros):      # the file may change once this function has returned
         for copy in params[ours].list_data():
             copy.wait_to_read()
     return missing, unexpected

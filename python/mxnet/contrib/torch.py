@@ -11,7 +11,7 @@ from collections import namedtuple
 from .._files import kinds as _kinds
 from .._files.mapped import array_class as _array_class
 from .._files.safetensors_files import load_safetensors as _load_safetensors
-from .._files.shards import load_shards as _load_shards
+from .._files.shards import load_shards as _load_shards, weights_in as _weights_in
 from .._files.torch_files import load_torch as _load_torch
 from .._files.torch_writing import save_torch as _save_torch
 from ..base import MXNetError as _MXNetError, error_class as _error_class
@@ -58,11 +58,11 @@ def load(file, ctx=None, array_type=None, mmap=True):
         Of a state dict: {name: NDArray}. Of other values (a checkpoint with optimizer states) the
         dictionaries, lists, tuples, numbers and texts that were saved. A ``torch.Size`` is a tuple,
         a dtype, a device and a path are texts, a number of NumPy is one of Python, a namespace
-        (``argparse``) is a dictionary. Arrays of NumPy are what they were. Views become arrays of
-        their own, unless their elements lie side by side. Floats of 8 bits are given as float32,
-        with a warning. For a complex tensor, and other dtypes that no array has, an object stands
-        that has ``shape`` and ``dtype``, and ``numpy()`` for complex numbers; all else that is
-        asked of it is an error that says so.
+        (``argparse``) is a dictionary, a deque is a list. Arrays of NumPy are what they were. Views
+        become arrays of their own, unless their elements lie side by side. Floats of 8 bits are
+        given as float32, with a warning. For a complex tensor, and other dtypes that no array has,
+        an object stands that has ``shape`` and ``dtype``, and ``numpy()`` for complex numbers; all
+        else that is asked of it is an error that says so.
 
     Raises
     ------
@@ -189,12 +189,14 @@ def load_into(block, source, mapping=None, strict=True, ctx=None):
     block : gluon.Block
         Initialized or not; open dimensions are taken from the weights.
     source : str, os.PathLike, file or dict
-        A file of ``torch.save`` or of safetensors, an index of several (``.index.json``), or
-        {name: array}, also with arrays of NumPy and tensors of PyTorch (``module.state_dict()``).
-        Of a checkpoint the dictionary of weights is taken (``state_dict``, ``model``, ...), if
-        there is one. Prefixes of wrappers that all names have (``module.``, ``_orig_mod.``) and
-        counters of batches are left out.
-        A weight in two parts, its length and direction (``weight_norm``), is joined.
+        A file of ``torch.save`` or of safetensors, an index of several (``.index.json``), a folder
+        that ``save_pretrained`` of transformers wrote, or {name: array}, also with arrays of NumPy
+        and tensors of PyTorch (``module.state_dict()``). Of a checkpoint the dictionary of weights
+        is taken (``state_dict``, ``model``, ...), if there is one. Prefixes of wrappers that all
+        names have (``module.``, ``_orig_mod.``) and counters of batches are left out. Parts of a
+        weight are joined: length and direction (``weight_norm``), weight and singular vectors
+        (``spectral_norm``), weight and mask (pruning). Recurrent layers without biases have zeros
+        here.
     mapping : dict, callable or 'order', optional
         How names become the block's. By default as :func:`names` tells, or as they are if they are
         the block's own. A dict has {PyTorch's name: the block's} for names that differ; a name that
@@ -236,6 +238,7 @@ def _read(source):
     """(what to call it, values) of the argument `source`."""
     if isinstance(source, dict):
         return "the given dict", _of_other_libraries(source)
+    source = _weights_in(source)
     function, what = "contrib.torch.load_into", getattr(source, "name", None) or repr(source)[:200]
     if hasattr(source, "read"):
         source, head = _with_head(source)

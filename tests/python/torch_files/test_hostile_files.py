@@ -56,7 +56,8 @@ def test_the_pieces_make_a_file():
     ({"of": text("storage")}, "a tensor whose storage is a str"),
     ({"of": b"(" + text("module") + b"tQ"}, "that is no storage"),
     ({"of": b"N"}, "a tensor whose storage is a NoneType"),
-    ({"more": b"}" + text("neg") + b"\x88s"}, "values are to be changed \\('neg'\\)")])
+    ({"more": b"}" + text("moved") + b"\x88s"}, "values are to be changed \\('moved'\\)"),
+    ({"more": b"}" + text("neg") + b"K\x02s"}, "values are to be changed \\('neg'\\)")])
 def test_tensors_that_are_not_there(options, what):
     refused(archive(dictionary(w=tensor(**options))), what)
 
@@ -103,6 +104,11 @@ def test_an_empty_tensor_has_any_strides():
     (b"\x80\x02cnumpy\ndtype\n" + text("O") + b"\x85R.", "a NumPy dtype 'O'; accepted: those of numbers"),
     (b"\x80\x02cnumpy\ndtype\n" + text("f8,f") + b"\x85R.", "a NumPy dtype 'f8,f'"),
     (b"\x80\x02cnumpy._core.multiarray\nscalar\ncnumpy\ndtype\n" + text("f8") + b"\x85RU\x03abc\x86R.", "of the wrong size"),
+    (b"\x80\x02cnumpy._core.multiarray\nscalar\ncnumpy\ndtype\n" + text("U1") + b"\x85RC\x04\xff\xff\xff\x7f\x86R.",
+     "numbers that are no characters"),
+    (b"\x80\x02cnumpy\ndtype\n" + text("U1") + b"\x85R(K\x03" + text(">") + b"NNNK\x04K\x04K\x08tb.", "from a big-endian machine"),
+    (b"\x80\x02cbuiltins\ncomplex\n" + text("1") + b"\x85R.", "a complex number of something else"),
+    (b"\x80\x02cbuiltins\nrange\nG" + bytes(8) + b"\x85R.", "a range of something else"),
     (b"\x80\x02c_codecs\nencode\n" + text("a") + text("rot13") + b"\x86R.", "bytes in the encoding 'rot13'")])
 def test_pickles_that_are_none(pickle, what):
     message = refused(archive(pickle), what)

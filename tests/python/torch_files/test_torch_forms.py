@@ -77,3 +77,14 @@ def test_sparse_tensors_that_are_wrong(layout, parts, shape, what):
 def test_quantized_tensors_that_are_wrong(how, what):
     with pytest.raises(ValueError, match=what):
         dequantized(np.zeros((2, 3), np.int8), how)
+
+
+def test_quantized_numbers_are_products_of_float32():
+    """As in PyTorch: a product of doubles that is rounded afterwards is another number here."""
+    values, scale = np.arange(-128, 128).astype("int8"), 0.1
+    found = dequantized(values, ("per_tensor_affine", scale, 3))
+    want = (values.astype("f") - np.float32(3)) * np.float32(scale)
+    assert found.dtype == np.float32 and (found == want).all()
+    assert (want != ((values.astype("float64") - 3) * scale).astype("f")).any()
+    each = dequantized(values.reshape(2, 128), ("per_channel_affine", np.array([scale, 0.3]), np.array([3, 0]), 0))
+    assert (each[0] == want[:128]).all() and (each[1] == values[128:].astype("f") * np.float32(0.3)).all()

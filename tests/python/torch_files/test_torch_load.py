@@ -1,5 +1,6 @@
 """mx.contrib.torch.load and save: files that PyTorch 2.15 wrote, without PyTorch."""
 import argparse
+import collections
 import datetime
 import io
 import os
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 
 import numpy as np
+import pieces
 import pytest
 
 import mxnet as mx
@@ -182,6 +184,37 @@ def test_what_training_programs_keep_beside_weights(protocol, tmp_path):
     with pytest.raises(OSError, match="names 'datetime.datetime' at .* No code was run. It holds more than weights"):
         torch.load(pickled(tmp_path / "d.pt", {"when": datetime.datetime(2020, 1, 1)}, protocol))
     assert torch.load(DATA / "namespace.pt")["args"]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_numbers_and_names_beside_weights(protocol, tmp_path):
+    values = {"complex": 1 - 2j, "range": range(2, 9, 3), "losses": collections.deque([0.5, 0.25], maxlen=5),
+              "classes": np.array(["cat", "Äpfel"]), "bytes": np.array([b"a", b"bc"]), "phases": np.array([1 + 2j, 0], "complex64"),
+              "name": np.str_("net"), "phase": np.complex64(1j), "none": collections.deque()}
+    found = torch.load(pickled(tmp_path / "v.pt", values, protocol))
+    for name in ("classes", "bytes", "phases"):
+        array = found.pop(name)
+        assert array.dtype == values[name].dtype and array.tolist() == values.pop(name).tolist()
+    assert found == values | {"losses": [0.5, 0.25], "none": []}
+    assert [type(found[name]) for name in ("name", "phase")] == [str, complex]
+
+
+@pytest.mark.parametrize("kind, dtype", [("FloatStorage", "float32"), ("DoubleStorage", "float64"), ("LongStorage", "int64"),
+                                         ("BFloat16Storage", "bfloat16"), ("ComplexFloatStorage", "complex64")])
+def test_views_whose_numbers_are_changed(kind, dtype, tmp_path):
+    """What tensor.conj() and the imaginary part of such a one are in files."""
+    values = np.arange(6).reshape(2, 3)
+    data = values.astype("f").view("u4") >> 16 if dtype == "bfloat16" else values.astype(dtype) * (1j if dtype == "complex64" else 1)
+    (tmp_path / "v.pt").write_bytes(pieces.archive(
+        pieces.dictionary(x=pieces.tensor(of=pieces.storage(kind=kind), shape=(3, 2), strides=(1, 3),
+                                          more=b"}" + pieces.text("conj" if dtype == "complex64" else "neg") + b"\x88s")),
+        [("0", data.astype("u2" if dtype == "bfloat16" else dtype).tobytes())]))
+    found = torch.load(tmp_path / "v.pt")["x"]
+    assert getattr(found.dtype, "__name__", found.dtype) == dtype
+    if dtype == "complex64":
+        np.testing.assert_array_equal(found.numpy(), -1j * values.T)
+    else:
+        same(found, -values.T)
 
 
 @pytest.mark.parametrize("protocol", range(6))

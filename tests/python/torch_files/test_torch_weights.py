@@ -11,7 +11,7 @@ import pytest
 import mxnet as mx
 from mxnet import gluon
 from mxnet.contrib import safetensors, torch
-from mxnet.gluon import nn
+from mxnet.gluon import nn, rnn
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 _spec = importlib.util.spec_from_file_location("make_torch_files", DATA / "make_torch_files.py")
@@ -325,3 +325,38 @@ def test_the_scales_of_group_norm():
     with pytest.raises(ValueError, match=r"accepted: nn.GroupNorm\(groups, in_channels=channels\)"):
         torch.load_into(nn.GroupNorm(2), weights)
     assert torch.load_into(nn.GroupNorm(2, in_channels=8), weights) == ([], [])
+
+
+@pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU, rnn.RNN])
+def test_a_recurrent_layer_without_biases(layer):
+    """PyTorch's with bias=False; layers of this library have biases always."""
+    gates = {rnn.LSTM: 4, rnn.GRU: 3, rnn.RNN: 1}[layer]
+    weights = {"weight_ih_l0": mx.nd.ones((5 * gates, 3)), "weight_hh_l0": mx.nd.ones((5 * gates, 5))}
+    net = layer(5)
+    assert torch.load_into(net, weights) == ([], [])
+    x = mx.nd.random.uniform(shape=(4, 2, 3))
+    biases = {name: mx.nd.zeros(5 * gates) for name in ("bias_ih_l0", "bias_hh_l0")}
+    whole = layer(5)
+    torch.load_into(whole, weights | biases)
+    assert (net(x) == whole(x)).asnumpy().all()
+    with pytest.raises(ValueError, match=r"lacks: 1\s+_unfused.0.h2h_bias"):
+        torch.load_into(layer(5), weights | {"bias_ih_l0": biases["bias_ih_l0"]})
+
+
+def test_a_folder_of_transformers(tmp_path):
+    """The weights in a folder of save_pretrained: safetensors first, as transformers has it."""
+    def values():
+        net = nn.Dense(2, in_units=3)
+        return torch.load_into(net, str(tmp_path)) == ([], []) and net.weight.data().asnumpy().mean()
+    torch.save(tmp_path / "pytorch_model.bin", {"weight": mx.nd.ones((2, 3)), "bias": mx.nd.zeros(2)})
+    (tmp_path / "config.json").write_text("{}")
+    assert values() == 1
+    index = {"weight_map": {"weight": "a.safetensors", "bias": "b.safetensors"}}
+    safetensors.save(tmp_path / "a.safetensors", {"weight": mx.nd.full((2, 3), 2)})
+    safetensors.save(tmp_path / "b.safetensors", {"bias": mx.nd.zeros(2)})
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert values() == 2
+    safetensors.save(tmp_path / "model.safetensors", {"weight": mx.nd.full((2, 3), 3), "bias": mx.nd.zeros(2)})
+    assert values() == 3
+    with pytest.raises(OSError, match="is a folder: give the path of a file in it"):
+        torch.load_into(nn.Dense(2), tmp_path.parent)
