@@ -125,6 +125,7 @@ std::unique_ptr<StageBuilder::Body> StageBuilder::BuildBody(const NodeProto& nod
   body->builder.reset(new StageBuilder(runner, &body->pending, body->env, true));
   body->graph()->SetWidens(builder_.widens());
   body->builder->reduces_ = reduces_;
+  body->graph()->TellTo(builder_.learning());  // its constants become this graph's
   try {
     body->builder->ConvertAll();
   } catch (const Error&) {  // what is wrong with it is said when it runs on arrays

@@ -35,8 +35,11 @@ std::string ContentsOf(const Value& v) {
   return bytes;
 }
 
-/* Contents that a stage keeps: the caller may change an array of theirs. */
-Value Kept(const Value& v) { return v.kind == Value::kTensor && IsSmall(v) ? Value(v.array.Copy(v.array.ctx())) : v; }
+/* Contents that a stage keeps: the caller may change an array of theirs, but no weight. */
+Value Kept(const Value& v, FoldedWeights* folded) {
+  if (v.kind != Value::kTensor || !IsSmall(v) || folded->Keeps({v.array})[0]) return v;
+  return Value(v.array.Copy(v.array.ctx()));
+}
 
 void PutType(const Value& v, std::string* key) {
   const int32_t about[] = {v.kind, v.type.dtype, v.ndim(), v.elements ? static_cast<int32_t>(v.elements->size()) : 0};
@@ -104,7 +107,7 @@ const Value* StageBuilder::Find(const std::string& name) {
   const bool fixed = pending_->fixed.count(name) || demanded_.count(name);
   if (v.kind == Value::kStrings) demanded_.insert(name);
   if (v.kind == Value::kNone || v.kind == Value::kStrings || (v.kind == Value::kTensor && v.known() && fixed))
-    return &(values_[name] = builder_.Widened(Kept(v), name));
+    return &(values_[name] = builder_.Widened(Kept(v, session_->folded()), name));
   const auto variable = [&](const Value& of, const std::string& label, int element) {
     Value input = builder_.Input(label, of.type);
     held_.push_back(input.entry.node);

@@ -243,11 +243,12 @@ class BackwardLoop {
     for (int j = 0; j < s_.num_states(); ++j) {
       NodeEntry g = Of(gradient, Source::kState, j);
       const NodePtr& head = gradient.heads[s_.num_stacks + j];
-      if (!g) g = graph_ops::ZerosLike({head, 0, 0});
       if (present_[s_.body.parts.outputs.size() + j]) {
         state_heads_[j] = MakeVariable("_ograd_state" + std::to_string(j));
-        g = graph_ops::AddOf(g, {state_heads_[j], 0, 0});
+        const NodeEntry of_stack{state_heads_[j], 0, 0};
+        g = g ? graph_ops::AddOf(g, of_stack) : of_stack;  // a state of bools has no gradient, and no sum
       }
+      if (!g) g = graph_ops::ZerosLike({head, 0, 0});
       results_.push_back(g);
     }
     for (int c = 0; c < s_.num_constants(); ++c) {
