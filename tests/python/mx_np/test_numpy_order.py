@@ -27,13 +27,19 @@ def descending(x, axis):
     return onp.lexsort((turned, nan_first), axis=axis)
 
 
+def rising(x, axis):
+    """In float32 for float16: the sort of NumPy 2.4 for AVX-512 without FP16 (Zen 5) leaves some of
+    5,000 halves in each other's place."""
+    return onp.sort(x.astype("float32") if x.dtype == "float16" else x, axis=axis).astype(x.dtype)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sort_and_argsort(dtype, length):
     for shape, axis in (((length,), 0), ((3, length), 1), ((length, 37), 0), ((2, length, 5), 1)):
         x = numbers(dtype, shape, length)
         a = np.array(x, dtype=dtype)
-        onp.testing.assert_array_equal(np.sort(a, axis=axis).asnumpy(), onp.sort(x, axis=axis))
+        onp.testing.assert_array_equal(np.sort(a, axis=axis).asnumpy(), rising(x, axis))
         onp.testing.assert_array_equal(np.argsort(a, axis=axis).asnumpy(), onp.argsort(x, axis=axis, kind="stable"))
         onp.testing.assert_array_equal(a.asnumpy(), x)  # the data stays as it was
         if length:
