@@ -105,8 +105,9 @@ class Rewriter {
     steps_[of.outputs[0]] = {of.outputs[0], InputOf(of, scale), InputOf(of, zero)};
     AddInt(&Add(of, "QuantizeLinear", {floats, InputOf(of, scale), InputOf(of, zero)}, of.outputs[0]), "axis", axis);
   }
-  /* The same with the channels of its images behind the batch, or last again. */
+  /* Where channels are last in images of `of`: floats with them behind the batch, or last again. */
   std::string Turned(const NodeProto& of, const char* order, const std::string& floats) {
+    if (of.Int("channels_last", 0) == 0) return floats;
     NodeProto& n = Add(of, order, {floats});
     n.domain = kIntegerDomain, n.opset = 1;
     return n.outputs[0];
@@ -159,16 +160,14 @@ class Rewriter {
   bool Conv(const NodeProto& n) {
     const QuantityNames x = QuantityAt(n, 0), w = QuantityAt(n, 3);
     if (!Has(n, {6, 7}) || !HasOneScale(x) || !AreAlong(w)) return false;
-    const bool last = n.Int("channels_last", 0) != 0;
-    const std::string data = Floats(n, x);
-    std::vector<std::string> inputs = {last ? Turned(n, "ChannelsFirst", data) : data, Floats(n, w, 0)};
+    std::vector<std::string> inputs = {Turned(n, "ChannelsFirst", Floats(n, x)), Floats(n, w, 0)};
     if (!InputOf(n, 8).empty()) {
       const std::string scale = Add(n, "Mul", {x.scale, w.scale}).outputs[0];
       inputs.push_back(Floats(n, {InputOf(n, 8), scale, ""}, 0));
     }
     NodeProto& made = Add(n, "Conv", inputs);
     CopyAttributes(n, &made, {"channels_last"});
-    Steps(n, last ? Turned(n, "ChannelsLast", made.outputs[0]) : made.outputs[0], 6, 7, last ? -1 : 1);
+    Steps(n, Turned(n, "ChannelsLast", made.outputs[0]), 6, 7, n.Int("channels_last", 0) != 0 ? -1 : 1);
     return true;
   }
 
@@ -201,12 +200,10 @@ class Rewriter {
 
   bool Function(const NodeProto& n) {
     if (!Has(n, {3, 4}) || !HasOneScale(QuantityAt(n, 0))) return false;
-    const bool last = n.Int("channels_last", 0) != 0;
-    const std::string data = Floats(n, QuantityAt(n, 0));
-    NodeProto& made = Add(n, n.op.c_str() + std::string("QLinear").size(), {last ? Turned(n, "ChannelsFirst", data) : data});
+    NodeProto& made = Add(n, n.op.c_str() + std::string("QLinear").size(), {Turned(n, "ChannelsFirst", Floats(n, QuantityAt(n, 0)))});
     made.opset = n.Int("opset", kOpset);  // of Softmax
     CopyAttributes(n, &made, {"opset", "channels_last"});
-    Steps(n, last ? Turned(n, "ChannelsLast", made.outputs[0]) : made.outputs[0], 3, 4);
+    Steps(n, Turned(n, "ChannelsLast", made.outputs[0]), 3, 4);
     return true;
   }
 

@@ -58,23 +58,30 @@ def _graphs_to(graph, within):
     return graphs
 
 
-def _held(graph, name):
-    """Nodes, at any depth, and the graphs that they hold under that name."""
+def _nodes(graph):
+    """Nodes, and those of the graphs that they hold."""
     for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                if attribute.name == name:
-                    yield node, attribute.g
-                yield from _held(attribute.g, name)
+        yield node
+        for _, inner in _graphs_of(node):
+            yield from _nodes(inner)
+
+
+def _graphs_of(node):
+    """The names of the graphs that a node holds, and these."""
+    return [(attribute.name, attribute.g) for attribute in node.attribute if attribute.HasField("g")]
+
+
+def _held(graph, name):
+    """Nodes that hold a graph of that name, and it."""
+    return ((node, inner) for node in _nodes(graph) for called, inner in _graphs_of(node) if called == name)
 
 
 def _tensors(graph):
     """Initializers of a graph, and of those that its nodes hold."""
     yield from graph.initializer
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _tensors(attribute.g)
+    for node in _nodes(graph):
+        for _, inner in _graphs_of(node):
+            yield from inner.initializer
 
 
 def _find(graphs, name):
@@ -110,14 +117,6 @@ def _packed(package, tensor, floats, graphs):
                 return form.packed(floats).reshape(tuple(tensor.dims))
     raise MXNetError(f"[onnx.export_model] weight {tensor.name} is trained as floats and packed in the file; accepted: weights of "
                      f"{', '.join(_FORMS)}, and weights that are stored as they are trained")
-
-
-def _nodes(graph):
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _nodes(attribute.g)
 
 
 class _Steps:

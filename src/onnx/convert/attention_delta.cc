@@ -23,6 +23,14 @@ int64_t ReadKept(const Call& c, int counts) {
   return kept;
 }
 
+/* Where each request begins and the last one ends, in a known input. */
+std::vector<int64_t> BoundsOf(const Call& c, int input, const char* name, int64_t tokens) {
+  const std::vector<int64_t> bounds = c.Ints(input);
+  if (bounds.size() < 2 || bounds.front() != 0 || bounds.back() != tokens || !std::is_sorted(bounds.begin(), bounds.end()))
+    c.Refuse(std::string(name) + " is " + Text(bounds) + "; accepted: numbers that do not fall, from 0 to the " + Text(tokens) + " tokens");
+  return bounds;
+}
+
 /* Rows of x that a mask does not name are 0. */
 Value Only(const Call& c, const Value& mask, const Value& x) { return Where(c, mask, x, c.Scalar(0, x.dtype())); }
 
@@ -120,15 +128,8 @@ class DeltaNet {
       return;
     }
     if (apart) c.Refuse("query has shape " + Text(c.in(0).shape()) + "; accepted with cu_seqlens: all tokens along one axis");
-    const std::vector<int64_t> bounds = c.Ints(3);
-    for (size_t i = 0; i + 1 < bounds.size(); ++i) {
-      lengths_.push_back(bounds[i + 1] - bounds[i]);
-      if (lengths_.back() < 0) RefuseBounds(bounds);
-    }
-    if (lengths_.empty() || bounds.front() != 0 || bounds.back() != tokens_) RefuseBounds(bounds);
-  }
-  void RefuseBounds(const std::vector<int64_t>& bounds) const {
-    c.Refuse("cu_seqlens is " + Text(bounds) + "; accepted: numbers that do not fall, from 0 to the " + Text(tokens_) + " tokens");
+    const std::vector<int64_t> bounds = BoundsOf(c, 3, "cu_seqlens", tokens_);
+    for (size_t i = 0; i + 1 < bounds.size(); ++i) lengths_.push_back(bounds[i + 1] - bounds[i]);
   }
 
   Value Unit(const Value& x) const { return Mul(c, x, c.Op("rsqrt", {AddNumber(c, Sum(c, Mul(c, x, x), {2}, true), 1e-12)})); }
@@ -277,11 +278,7 @@ void CheckVarlen(const Call& c, int64_t step) {
     c.Refuse("data has shape " + Text(x) + ", the weight " + Text(w) + ", cumulative_sequence_length " + Text(c.in(2).shape()) +
              ", initial_state " + Text(state) + ", dilation is " + Text(step));
   if (c.has(3) && c.in(3).shape() != Shape{x[1]}) c.Refuse("bias has shape " + Text(c.in(3).shape()) + " for " + Text(x[1]) + " channels");
-  if (!c.in(2).known()) return;
-  const std::vector<int64_t> bounds = c.Ints(2);
-  if (bounds[0] != 0 || bounds.back() != x[0] || !std::is_sorted(bounds.begin(), bounds.end()))
-    c.Refuse("cumulative_sequence_length is " + Text(bounds) + "; accepted: numbers that do not fall, from 0 to the " + Text(x[0]) +
-             " tokens");
+  if (c.in(2).known()) BoundsOf(c, 2, "cumulative_sequence_length", x[0]);
 }
 
 /* The last `before` places of each request, in the layout of states. */

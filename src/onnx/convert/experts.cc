@@ -195,17 +195,8 @@ Value LearnedExperts(const Call& c, const PackedExperts& p) {
   if (!c.ForTraining() || !c.IsWeight(p.at) || !c.builder()->Learns(packed) || !c.in(p.at + 1).known() ||
       (p.has_zeros(c) && !c.in(p.zeros).known()))
     return Value();
-  const std::vector<uint8_t> bytes = BytesOf(packed.array);
-  const std::vector<double> scales = NumbersOf(c.in(p.at + 1));
-  std::vector<double> zeros(scales.size(), static_cast<double>(int64_t{1} << (p.bits - 1)));
-  if (p.has_zeros(c)) zeros = NumbersOf(p.Zeros(c));
-  const int64_t each = 8 / p.bits, mask = (int64_t{1} << p.bits) - 1;
-  std::vector<float> floats(static_cast<size_t>(p.experts * p.n * p.k));
-  for (int64_t i = 0; i < static_cast<int64_t>(floats.size()); ++i) {
-    const auto block = static_cast<size_t>(i / p.block);
-    const int64_t number = (bytes[static_cast<size_t>(i / each)] >> (i % each * p.bits)) & mask;
-    floats[static_cast<size_t>(i)] = static_cast<float>((static_cast<double>(number) - zeros[block]) * scales[block]);
-  }
+  const Value zero = p.has_zeros(c) ? p.Zeros(c) : Value();
+  const std::vector<float> floats = FloatsOfBlocks(packed.array, p.bits, p.block, Shape{p.experts * p.n, p.k}, c.in(p.at + 1), zero);
   const Value made = c.Tensor(Shape{p.experts, p.n, p.k}, kFloat32, floats.data());
   return LearnedInstead(c, c.Cast(made, c.in(0).dtype()), {packed});
 }

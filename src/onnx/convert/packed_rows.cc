@@ -1,5 +1,5 @@
 // Rows of tables whose numbers are packed as in GGUF files: com.microsoft's GatherPacked.
-#include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,19 +11,11 @@ namespace onnx {
 
 namespace {
 
-/* What all floats of 16 bits are, by their bits. `is_brain`: bfloat16. */
-Value AllHalves(const Call& c, bool is_brain) {
-  const int64_t size = is_brain ? 128 : 1024, most = is_brain ? 255 : 31;
-  const int least = is_brain ? -126 : -14;
-  std::vector<double> all;
-  for (int64_t bits = 0; bits < 65536; ++bits) {
-    const int64_t exponent = bits / size & most;
-    const double part = static_cast<double>(bits % size) / static_cast<double>(size);
-    double number = exponent == 0 ? std::ldexp(part, least) : std::ldexp(1 + part, static_cast<int>(exponent) - 1 + least);
-    if (exponent == most) number = part == 0 ? INFINITY : NAN;
-    all.push_back(bits < 32768 ? number : -number);
-  }
-  return FloatsLike(c, all, {65536}, kFloat32);
+/* What all floats of 16 bits are, by their bits. */
+Value AllHalves(const Call& c, int dtype) {
+  std::vector<uint16_t> all(1 << 16);
+  std::iota(all.begin(), all.end(), uint16_t{0});
+  return c.Cast(c.Tensor(Shape{1 << 16}, dtype, all.data()), kFloat32);
 }
 
 /* Rows of bytes in blocks, (rows, blocks, bytes), int32. */
@@ -112,7 +104,8 @@ constexpr PackedType kPackedTypes[] = {{1, 1, 2, Half},         {2, 32, 18, Q4},
 /* Rows of bytes as rows of floats. */
 Value Unpacked(const Call& c, const Value& rows, const PackedType& type) {
   const int64_t count = rows.shape()[0], blocks = rows.shape()[1] / type.bytes;
-  const Blocks b{c, c.Cast(c.Reshape(rows, Shape{count, blocks, type.bytes}), kInt32), AllHalves(c, type.id == kBrain)};
+  const Blocks b{c, c.Cast(c.Reshape(rows, Shape{count, blocks, type.bytes}), kInt32),
+                 AllHalves(c, type.id == kBrain ? kBfloat16 : kFloat16)};
   return c.Reshape(type.unpack(b), Shape{count, blocks * type.numbers});
 }
 

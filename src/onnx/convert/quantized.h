@@ -37,6 +37,11 @@ struct BlockForm {
 Value BlockLayer(const Call& c, const BlockForm& f);
 /* Numbers of `bits` bits in bytes (rows, bytes), the low ones first, as (rows, count). */
 Value UnpackedNumbers(const Call& c, const Value& packed, int64_t bits, int64_t rows, int64_t count);
+/* The floats (rows, k) that known numbers stand for, whose rows end with a whole block in memory.
+ * Each block has a scale and a zero point, which is the middle without zeros. `groups`: the block
+ * of each column; empty: its own. */
+std::vector<float> FloatsOfBlocks(const NDArray& packed, int64_t bits, int64_t block, const Shape& shape, const Value& scale,
+                                  const Value& zero, const std::vector<int64_t>& groups = {});
 /* None where it was left out. */
 Value OptionalInput(const Call& c, int i);
 /* The bytes of a known array. One that is stored is no more in memory than before. */

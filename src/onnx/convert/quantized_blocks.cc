@@ -35,6 +35,28 @@ Value UnpackedNumbers(const Call& c, const Value& packed, int64_t bits, int64_t 
   return SliceAxis(c, c.Reshape(Concat(c, parts, 2), Shape{rows, bytes * each}), 1, 0, count);
 }
 
+/* Number i of those in bytes, the low ones first. */
+static uint8_t NumberAt(const std::vector<uint8_t>& packed, int64_t i, int64_t bits) {
+  const int64_t each = 8 / bits;
+  return static_cast<uint8_t>(packed[static_cast<size_t>(i / each)] >> (i % each * bits) & ((1 << bits) - 1));
+}
+
+std::vector<float> FloatsOfBlocks(const NDArray& packed, int64_t bits, int64_t block, const Shape& shape, const Value& scale,
+                                  const Value& zero, const std::vector<int64_t>& groups) {
+  const int64_t rows = shape[0], k = shape[1], blocks = (k + block - 1) / block, row = blocks * block;
+  const std::vector<uint8_t> bytes = BytesOf(packed);
+  const std::vector<double> scales = NumbersOf(scale);
+  const std::vector<double> zeros =
+      zero.kind == Value::kNone ? std::vector<double>(scales.size(), static_cast<double>(int64_t{1} << (bits - 1))) : NumbersOf(zero);
+  std::vector<float> floats(static_cast<size_t>(rows * k));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < k; ++j) {
+      const auto at = static_cast<size_t>(i * blocks + (groups.empty() ? j / block : groups[static_cast<size_t>(j)]));
+      floats[static_cast<size_t>(i * k + j)] = static_cast<float>((NumberAt(bytes, i * row + j, bits) - zeros[at]) * scales[at]);
+    }
+  return floats;
+}
+
 namespace {
 
 /* Columns of a weight in the order of their groups: blocks that have a group each. */
@@ -81,12 +103,11 @@ Value Reordered(const Call& c, const Value& packed, const GroupOrder& order, int
   const std::vector<uint8_t> before = BytesOf(weight);
   std::vector<uint8_t> after(static_cast<size_t>(shape.Size()), 0);
   const int64_t n = shape[0], each = 8 / bits, row = packed.size() / n, places = static_cast<int64_t>(order.columns.size()), k = row * each;
-  const uint8_t mask = static_cast<uint8_t>((1 << bits) - 1);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t p = 0; p < places; ++p) {
       const int64_t from = order.columns[static_cast<size_t>(p)];
       if (from >= k) continue;
-      const uint8_t number = static_cast<uint8_t>(before[static_cast<size_t>(i * row + from / each)] >> (from % each * bits)) & mask;
+      const uint8_t number = NumberAt(before, i * k + from, bits);
       after[static_cast<size_t>((i * places + p) / each)] |= static_cast<uint8_t>(number << (p % each * bits));
     }
   return Value(folded->Put(what, {weight, groups}, {c.Tensor(shape, kUint8, after.data()).array})[0]);
@@ -106,20 +127,11 @@ Value Longer(const Call& c, const Value& x, int64_t more) {
 static Value LearnedBlocks(const Call& c, int64_t n, int64_t k, int64_t bits, int64_t block) {
   const auto known = [&](int i) { return !c.has(i) || c.in(i).known(); };
   if (!c.ForTraining() || !c.IsWeight(1) || !c.builder()->Learns(c.in(1)) || !known(2) || !known(3) || !known(4)) return Value();
-  const int64_t blocks = (k + block - 1) / block, each = 8 / bits;
-  const std::vector<uint8_t> packed = BytesOf(c.in(1).array);
-  const std::vector<double> scales = NumbersOf(c.in(2));
-  std::vector<double> zeros(scales.size(), static_cast<double>(int64_t{1} << (bits - 1)));
-  if (c.has(3)) zeros = NumbersOf(IsFloating(c.in(3).dtype()) ? c.in(3) : UnpackedNumbers(c, c.in(3), bits, n, blocks));
-  if (zeros.size() != scales.size()) c.Refuse("zero points have shape " + Text(c.in(3).shape()));
+  Value zero = OptionalInput(c, 3);
+  if (c.has(3) && !IsFloating(zero.dtype())) zero = UnpackedNumbers(c, zero, bits, n, (k + block - 1) / block);
+  if (c.has(3) && zero.size() != c.in(2).size()) c.Refuse("zero points have shape " + Text(c.in(3).shape()));
   const std::vector<int64_t> groups = c.has(4) ? c.Ints(4) : std::vector<int64_t>();
-  std::vector<float> floats(static_cast<size_t>(n * k));
-  for (int64_t i = 0, row = blocks * block; i < n; ++i)
-    for (int64_t j = 0; j < k; ++j) {
-      const auto at = static_cast<size_t>(i * blocks + (groups.empty() ? j / block : groups[static_cast<size_t>(j)]));
-      const int number = (packed[static_cast<size_t>((i * row + j) / each)] >> ((i * row + j) % each * bits)) & ((1 << bits) - 1);
-      floats[static_cast<size_t>(i * k + j)] = static_cast<float>((number - zeros[at]) * scales[at]);
-    }
+  const std::vector<float> floats = FloatsOfBlocks(c.in(1).array, bits, block, Shape{n, k}, c.in(2), zero, groups);
   return LearnedInstead(c, c.Cast(c.Tensor(Shape{n, k}, kFloat32, floats.data()), c.in(0).dtype()), {c.in(1)});
 }
 
