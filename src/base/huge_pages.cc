@@ -13,10 +13,12 @@ namespace mxnet {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr double kSlowMs = 1;                           // of a huge page's first touch: 512 small ones take less
-constexpr int kSmallAfterSlow = 8, kHugeAfterFast = 3;  // pages that are not timed after one that was
+constexpr double kSlowMs = 1;                        // of a huge page's first touch: 512 small ones take less
+constexpr int kSmallAfterSlow = 8, kMost = 128;      // pages that are small after a slow one, twice as many after the next
+constexpr int kFastInRow = 64, kHugeAfterFast = 15;  // after so many fast ones, pages that are not touched after each
 
 std::atomic<int> g_small{0}, g_huge{0};  // pages left of these
+std::atomic<int> g_next_small{kSmallAfterSlow}, g_fast{0};
 
 /* Of this thread: others may have the processor meanwhile. */
 double ThreadMs() {
@@ -30,9 +32,18 @@ template <typename Get>
 void Time(const Get& get) {
   const double begin = ThreadMs();
   get();
-  const bool slow = ThreadMs() - begin > kSlowMs;
-  g_small.store(slow ? kSmallAfterSlow : 0, std::memory_order_relaxed);
-  g_huge.store(slow ? 0 : kHugeAfterFast, std::memory_order_relaxed);
+  if (ThreadMs() - begin > kSlowMs) {
+    const int next = g_next_small.load(std::memory_order_relaxed);
+    g_small.store(next, std::memory_order_relaxed);
+    g_next_small.store(std::min(kMost, 2 * next), std::memory_order_relaxed);
+    g_fast.store(0, std::memory_order_relaxed);
+    return;
+  }
+  g_small.store(0, std::memory_order_relaxed);
+  g_next_small.store(kSmallAfterSlow, std::memory_order_relaxed);
+  const int fast = std::min(kFastInRow, g_fast.load(std::memory_order_relaxed) + 1);
+  g_fast.store(fast, std::memory_order_relaxed);
+  g_huge.store(fast < kFastInRow ? 0 : kHugeAfterFast, std::memory_order_relaxed);
 }
 
 /* So many of `most` pages as are left; fewer are from now on. */
@@ -58,6 +69,7 @@ char* MapAligned(size_t bytes, int flags) {
 }
 
 void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small) {
+  constexpr size_t kMostTouched = size_t{256} << 20;  // of what may never be written after all
   for (size_t at = 0; at < pages.bytes;) {
     char* const page = pages.begin + at;
     const size_t left = (pages.bytes - at) / kHugePage;
@@ -65,7 +77,7 @@ void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small) {
       madvise(page, count * kHugePage, MADV_NOHUGEPAGE);
       small->push_back({page, count * kHugePage});
       at += count * kHugePage;
-    } else if (const size_t untimed = TakeLeft(&g_huge, left)) {
+    } else if (const size_t untimed = at < kMostTouched ? TakeLeft(&g_huge, left) : left) {
       madvise(page, untimed * kHugePage, MADV_HUGEPAGE);
       at += untimed * kHugePage;
     } else {

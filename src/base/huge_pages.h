@@ -1,9 +1,11 @@
 /*
  * Which pages of fresh memory are huge. They spare page faults and misses of the translation
  * buffer. But the host of a virtual machine takes large pieces of free memory back, and to get one
- * again takes it 3 ms, ten times as long as to write it and four times as long as 512 small pages
- * that are still there. So the first touch of some huge pages is timed, and where it was slow the
- * next pages are small.
+ * again takes it 3 to 5 ms, fifty times as long as one that is still there, and four times as long
+ * as 512 small pages. Those that are still there lie first in the kernel's list, so that a page
+ * tells nothing about pages that are touched after others. So pages are touched in their order,
+ * each is timed, and where one was slow the next are small. Where none ever is, most are left to
+ * the threads that write them, which may run near other memory.
  *
  * THREADS  everything may be called from any thread.
  */
@@ -29,7 +31,7 @@ struct PageRange {
 char* MapAligned(size_t bytes, int flags = 0);
 /*
  * For whole huge pages that nobody has touched, and that are written soon: makes them huge, and
- * touches some, or small ones; those are added to `small`.
+ * touches them, or small ones; those are added to `small`.
  */
 void PrepareHugePages(const PageRange& pages, std::vector<PageRange>* small);
 /* Small pages that are written may become huge: where `now`, at once, unless huge pages were slow

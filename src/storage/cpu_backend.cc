@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "base/huge_pages.h"
 #include "base/round_up.h"
+#include "storage/late_blocks.h"
 
 namespace mxnet {
 namespace storage {
@@ -17,13 +19,6 @@ namespace {
 constexpr size_t kPage = 4096, kMapped = size_t{256} << 10;
 
 size_t MappedBytes(size_t bytes) { return RoundUp(bytes, kPage); }
-
-void* MapHuge(size_t bytes) {
-  char* const begin = MapAligned(bytes);
-  // First touch of large temporaries is dominated by page faults: one per 2 MiB instead of 512.
-  if (begin != nullptr) madvise(begin, MappedBytes(bytes), MADV_HUGEPAGE);
-  return begin;
-}
 
 void* Map(size_t bytes) {
   void* const begin = mmap(nullptr, MappedBytes(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -57,7 +52,7 @@ void* CpuBackend::Malloc(size_t bytes, size_t alignment) {
   }
   void* ptr = nullptr;
   if (bytes >= kHugePage) {
-    ptr = MapHuge(bytes);
+    ptr = MapAligned(bytes);  // on small pages until Prepare
   } else if (bytes >= kMapped) {
     ptr = Map(bytes);
   } else if (posix_memalign(&ptr, alignment, bytes) != 0) {
@@ -67,13 +62,20 @@ void* CpuBackend::Malloc(size_t bytes, size_t alignment) {
   return ptr;
 }
 
-void CpuBackend::Spare(void* ptr, size_t used, size_t bytes) {
+// First touch of large temporaries is dominated by page faults: one per 2 MiB instead of 512. The
+// page that `used` ends in need not be there as a whole.
+void CpuBackend::Prepare(void* ptr, size_t used, size_t bytes) {
   if (bytes < kHugePage) return;
+  char* const begin = static_cast<char*>(ptr);
   const size_t whole = used & ~(kHugePage - 1);
-  if (whole < bytes) madvise(static_cast<char*>(ptr) + whole, MappedBytes(bytes - whole), MADV_NOHUGEPAGE);
+  if (whole < bytes) madvise(begin + whole, MappedBytes(bytes - whole), MADV_NOHUGEPAGE);
+  std::vector<PageRange> small;
+  PrepareHugePages({begin, whole}, &small);
+  for (const PageRange& pages : small) LateBlocks::Add(pages);
 }
 
 void CpuBackend::Free(void* ptr, size_t bytes) {
+  if (bytes >= kHugePage) LateBlocks::Drop(ptr, bytes);
   if (bytes >= kMapped) {
     Unmap(ptr, MappedBytes(bytes));
   } else {

@@ -16,11 +16,9 @@ class CpuBackend : public GrowingBackend {
   /* Refuses what exceeds the memory that is available: the kernel would promise it, and kill the
    * process at first use. */
   void* Malloc(size_t bytes, size_t alignment) override;
-  /* Only the first `used` bytes of a new block will be touched soon: the last huge page that they
-   * reach into need not be there as a whole. */
-  static void Spare(void* ptr, size_t used, size_t bytes);
   size_t GrowsFrom() const override;
   void* Grow(void* ptr, size_t from, size_t to) override;
+  void Prepare(void* ptr, size_t used, size_t bytes) override;
   void Free(void* ptr, size_t bytes) override;
   void MemInfo(size_t* free_bytes, size_t* total_bytes) override;
 

@@ -1,4 +1,4 @@
-/* Memory whose blocks can be made larger for less than new ones cost. */
+/* Memory of the host: its blocks can be made larger for less than new ones cost, and have pages. */
 #ifndef MXNET_STORAGE_GROWING_BACKEND_H_
 #define MXNET_STORAGE_GROWING_BACKEND_H_
 
@@ -19,6 +19,8 @@ class GrowingBackend : public StorageBackend {
    * is gone as well. Never throws.
    */
   virtual void* Grow(void* ptr, size_t from, size_t to) = 0;
+  /* The first `used` bytes of a new block are written soon, the others are not. */
+  virtual void Prepare(void* /*ptr*/, size_t /*used*/, size_t /*bytes*/) {}
 };
 
 }  // namespace storage

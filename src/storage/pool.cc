@@ -7,7 +7,6 @@
 
 #include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
-#include "storage/cpu_backend.h"
 #include "storage/device_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -382,7 +381,7 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
     ptr = backend_->Malloc(rounded, alignment);
   }
   if (ptr == nullptr) ThrowOutOfMemory(bytes, rounded);
-  if (ctx_.dev_type == DeviceType::kCPU) CpuBackend::Spare(ptr, bytes, rounded);
+  if (growing_ != nullptr) growing_->Prepare(ptr, bytes, rounded);
   Poison(ptr, rounded);
   std::lock_guard<std::mutex> guard(mutex_);
   held_ += rounded;

@@ -2,19 +2,17 @@
 #include "operator/nn/common/kept_weights.h"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/huge_pages.h"
+#include "common/huge_at.h"
 
 namespace mxnet {
 namespace nn {
@@ -72,21 +70,6 @@ TEST(KeptWeights, MadeAgainForANewVersionAlone) {
   EXPECT_EQ(1, b.made);
 }
 
-/* MiB of huge pages in the mapping of an address; -1: the kernel does not say. */
-int64_t HugeAt(const void* address) {
-  std::ifstream file("/proc/self/smaps");
-  bool within = false;
-  for (std::string line; std::getline(file, line);) {
-    unsigned long long begin, end;
-    long long kib;
-    if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) == 2)
-      within = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
-    else if (within && std::sscanf(line.c_str(), "AnonHugePages: %lld", &kib) == 1)
-      return kib >> 10;
-  }
-  return -1;
-}
-
 TEST(KeptWeights, SmallPagesBecomeHugeWhileTheyAreUsed) {
   AssumeSlowPages(1 << 20);
   Node a(Numbers((24 << 20) / sizeof(float), 1));
@@ -94,13 +77,7 @@ TEST(KeptWeights, SmallPagesBecomeHugeWhileTheyAreUsed) {
   AssumeSlowPages(0);
   const char* const middle = reinterpret_cast<const char*>(kept) + (12 << 20);
   EXPECT_LE(HugeAt(middle), 0);
-  void* const probe = mmap(nullptr, 2 * kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  char* const page = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(probe) + kHugePage - 1) / kHugePage * kHugePage);
-  *page = 1;
-  JoinToPage(page);
-  const bool possible = HugeAt(page) > 0;
-  munmap(probe, 2 * kHugePage);
-  if (!possible) GTEST_SKIP() << "this system makes no huge pages";
+  if (!HugePagesExist()) GTEST_SKIP() << "this system makes no huge pages";
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (HugeAt(middle) <= 0 && std::chrono::steady_clock::now() < end) {
     EXPECT_EQ(kept, a.Kept());

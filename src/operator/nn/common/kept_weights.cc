@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "base/huge_pages.h"
+#include "base/late_pages.h"
 #include "base/mix.h"
 #include "base/round_up.h"
 #include "base/threads/fork_guard.h"
@@ -44,39 +43,7 @@ namespace {
 constexpr size_t kPage = 4096, kSmallPages = 2 * kHugePage;
 constexpr size_t kFirstMapping = 16 * kHugePage, kLargestMapping = 256 * kHugePage, kGrowth = 4;
 
-int64_t Milliseconds() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/* Small pages where huge ones were slow to come. Guarded by Room::mutex but for `due`. */
-class LatePages {
- public:
-  void Add(const PageRange& pages) {
-    for (size_t at = 0; at < pages.bytes; at += kHugePage) pages_.push_back(pages.begin + at);
-    if (!pages_.empty() && due == 0) due = Milliseconds() + kLater;
-  }
-  /* What is within the range is given back. */
-  void Drop(const char* begin, const char* end) {
-    const auto within = [=](const char* page) { return page < end && begin < page + kHugePage; };
-    pages_.erase(std::remove_if(pages_.begin(), pages_.end(), within), pages_.end());
-  }
-  void JoinOne() {
-    const int64_t before = Milliseconds();
-    if (!pages_.empty()) {
-      JoinToPage(pages_.back());
-      pages_.pop_back();
-    }
-    const int64_t now = Milliseconds();
-    due = pages_.empty() ? 0 : now + kRest * std::max<int64_t>(1, now - before);
-  }
-
-  std::atomic<int64_t> due{0};  // when the next one becomes huge; 0: there is none
-
- private:
-  // ms until the first, for a program that runs for long; until the next, of the time that one took
-  static constexpr int64_t kLater = 1000, kRest = 20;
-  std::vector<char*> pages_;
-};
+// Guarded by Room::mutex but for `due`.
 LatePages* const g_late = new LatePages();
 
 class Mapping {
@@ -132,10 +99,7 @@ Room* const g_room = new Room();
 
 /* For who has just used weights that were there. */
 void JoinLatePage() {
-  int64_t due = g_late->due.load(std::memory_order_relaxed);
-  if (due == 0) return;
-  const int64_t now = Milliseconds();
-  if (now < due || !g_late->due.compare_exchange_strong(due, now + 1000)) return;  // one thread
+  if (!g_late->TakeTurn()) return;
   std::lock_guard<ForkMutex> lock(g_room->mutex);
   g_late->JoinOne();
 }
