@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "onnx/builder.h"
 #include "onnx/integers.h"
 #include "onnx/makers.h"
 #include "onnx/node_kinds.h"
@@ -31,16 +32,17 @@ class Rewriter {
   }
 
   std::vector<const NodeProto*> Run() {
-    for (const NodeProto& n : graph_.nodes) FindSums(n);
+    for (const NodeProto& n : graph_.nodes) FindTable(n);
     for (const NodeProto& n : graph_.nodes) {
-      if (gone_.count(&n)) continue;
       NoteSteps(n);
+      FindSums(n);
+      if (gone_.count(&n)) continue;
       if (Write(n)) continue;
       MXNET_CHECK_KIND(!WriterOf(n), Value)
           << "[onnx] node " << n.label() << " (" << n.op
-          << ") computes with integers whose scales or zero points are computed, missing, or several numbers that are not one for each "
-             "filter, row or column, or with floats of 8 bits: gradients do not pass it, so the model is no block; accepted: calls of the "
-             "model, convert(), and QuantizeLinear and DequantizeLinear around the operator on floats";
+          << ") computes with integers whose scales or zero points are missing, or several numbers that are not one for each filter, row "
+             "or column, or with floats of 8 bits: gradients do not pass it, so the model is no block; accepted: calls of the model, "
+             "convert(), and QuantizeLinear and DequantizeLinear around the operator on floats";
       nodes_.push_back(&n);
     }
     return std::move(nodes_);
@@ -56,15 +58,20 @@ class Rewriter {
     return a && !a->is_none() ? a->shape().Size() : 0;
   }
   bool IsOne(const QuantityNames& q) const { return SizeOf(q.scale) == 1 && (q.zero.empty() || SizeOf(q.zero) == 1); }
-  /* One scale: a constant, or one that DynamicQuantizeLinear found. */
+  /* Is it there, and no constant? */
+  bool IsComputed(const std::string& name) const { return !name.empty() && !makers_.ConstantOf(name); }
+  /* One scale, also one that the graph computes, where an operator has one for its data. */
   bool HasOneScale(const QuantityNames& q) const {
-    const NodeProto* const maker = makers_.Of(q.scale);
-    return IsOne(q) || (maker && Is(*maker, "DynamicQuantizeLinear"));
+    const auto one = [&](const std::string& name) { return SizeOf(name) == 1 || IsComputed(name); };
+    return one(q.scale) && (q.zero.empty() || one(q.zero));
   }
   /* Scales along one axis. */
   bool AreAlong(const QuantityNames& q) const {
-    const NDArray *const scale = makers_.ConstantOf(q.scale), *const zero = makers_.ConstantOf(q.zero);
-    return scale && scale->shape().ndim() <= 1 && (q.zero.empty() || (zero && zero->shape().ndim() <= 1));
+    const auto along = [&](const std::string& name) {
+      const NDArray* const a = name.empty() ? nullptr : makers_.ConstantOf(name);
+      return a ? a->shape().ndim() <= 1 : IsComputed(name);
+    };
+    return along(q.scale) && (q.zero.empty() || along(q.zero));
   }
   /* One, or one for each row of data. */
   bool HasRowScales(const QuantityNames& q) const { return HasOneScale(q) || AreAlong(q); }
@@ -99,6 +106,13 @@ class Rewriter {
     NodeProto& n = Add(of, "DequantizeLinear", {q.numbers, q.scale, q.zero});
     AddInt(&n, "axis", axis);
     return n.outputs[0];
+  }
+  /* The scale of a bias, whose factors are no weights, also where one of them is computed. */
+  std::string BiasScale(const NodeProto& of, const QuantityNames& x, const QuantityNames& w) {
+    NodeProto& own = Add(of, "Fixed", {w.scale});
+    own.domain = kIntegerDomain, own.opset = 1;
+    const std::string name = own.outputs[0];
+    return Add(of, "Mul", {x.scale, name}).outputs[0];
   }
   /* Makes the result of a node of these floats; `scale` and `zero` are places among its inputs. */
   void Steps(const NodeProto& of, const std::string& floats, size_t scale, size_t zero, int64_t axis = 1) {
@@ -162,8 +176,7 @@ class Rewriter {
     if (!Has(n, {6, 7}) || !HasOneScale(x) || !AreAlong(w)) return false;
     std::vector<std::string> inputs = {Turned(n, "ChannelsFirst", Floats(n, x)), Floats(n, w, 0)};
     if (!InputOf(n, 8).empty()) {
-      const std::string scale = Add(n, "Mul", {x.scale, w.scale}).outputs[0];
-      inputs.push_back(Floats(n, {InputOf(n, 8), scale, ""}, 0));
+      inputs.push_back(Floats(n, {InputOf(n, 8), BiasScale(n, x, w), ""}, 0));
     }
     NodeProto& made = Add(n, "Conv", inputs);
     CopyAttributes(n, &made, {"channels_last"});
@@ -183,7 +196,7 @@ class Rewriter {
     const bool rounds = Has(n, {7});
     if ((rounds && !Has(n, {8})) || !HasOneScale(a) || !AreAlong(b)) return false;
     std::vector<std::string> inputs = {Floats(n, a), Floats(n, b, n.Int("transB", 0) ? 0 : 1)};
-    if (!InputOf(n, 6).empty()) inputs.push_back(Floats(n, {InputOf(n, 6), Add(n, "Mul", {a.scale, b.scale}).outputs[0], ""}, -1));
+    if (!InputOf(n, 6).empty()) inputs.push_back(Floats(n, {InputOf(n, 6), BiasScale(n, a, b), ""}, -1));
     NodeProto& made = Add(n, "Gemm", inputs, rounds ? "" : n.outputs[0]);
     CopyAttributes(n, &made);
     if (const Attribute* alpha = n.Find("alpha")) AddFloat(&made, "beta", alpha->f);
@@ -264,36 +277,126 @@ class Rewriter {
   struct Sum {
     const NodeProto* of;
     QuantityNames x, w;
+    bool spread = false;   // the scale has axes of length 1 around that of filters or columns
+    bool divided = false;  // the scale is that of the weight times that of the data
+  };
+  /* A scale that multiplies sums. */
+  struct Factor {
+    std::string name;
+    Shape shape;  // as it meets the sums; of a constant
   };
 
-  /* The scale of a weight, where `name` is its product with that of the data. */
-  std::string OtherScale(const std::string& name, const std::string& scale) const {
-    const NodeProto* const n = makers_.Of(name);
-    if (!n || !Is(*n, "Mul") || n->inputs.size() != 2) return "";
-    const std::string other = n->inputs[0] == scale ? n->inputs[1] : n->inputs[1] == scale ? n->inputs[0] : "";
-    return makers_.ConstantOf(other) ? other : "";
+  bool SameNumber(const std::string& a, const std::string& b) const {
+    const NDArray *const x = a.empty() ? nullptr : makers_.ConstantOf(a), *const y = b.empty() ? nullptr : makers_.ConstantOf(b);
+    return a == b || (SizeOf(a) == 1 && SizeOf(b) == 1 && x->dtype() == y->dtype() && FloatsIn(*x) == FloatsIn(*y));
+  }
+  std::vector<int64_t> IntsAt(const NodeProto& n, size_t input, const char* attribute) const {
+    if (const Attribute* const a = n.Find(attribute)) return a->ints;
+    const NDArray* const known = InputOf(n, input).empty() ? nullptr : makers_.ConstantOf(n.inputs[input]);
+    return known ? IntsIn(*known) : std::vector<int64_t>();
+  }
+  /* The shape in which Reshape or Unsqueeze gives an array; one of no elements: it is not known. */
+  Shape ShapeBehind(const NodeProto& n, const Shape& shape) const {
+    const bool reshapes = Is(n, "Reshape");
+    std::vector<int64_t> ints = IntsAt(n, 1, reshapes ? "shape" : "axes"), dims;
+    const Shape unknown{0};
+    if (reshapes) {
+      int64_t known = 1;
+      for (const int64_t size : ints) known *= size == -1 ? 1 : size;
+      if (known < 1 || shape.Size() % known) return unknown;
+      for (const int64_t size : ints) dims.push_back(size == -1 ? shape.Size() / known : size);
+    } else {
+      const int64_t rank = shape.ndim() + static_cast<int64_t>(ints.size());
+      std::set<int64_t> axes;
+      for (const int64_t axis : ints) axes.insert(axis < 0 ? axis + rank : axis);
+      int at = 0;
+      for (int64_t i = 0; i < rank; ++i) {
+        if (!axes.count(i) && at == shape.ndim()) return unknown;
+        dims.push_back(axes.count(i) ? 1 : shape[at++]);
+      }
+    }
+    const Shape made(dims);
+    return made.Size() == shape.Size() ? made : unknown;
+  }
+  /* The factors that a name is the product of; false: it is made otherwise. */
+  bool AddFactors(const std::string& name, const std::set<std::string>& scales, std::vector<Factor>* factors, int depth = 0) const {
+    const NDArray* const known = scales.count(name) ? nullptr : makers_.ConstantOf(name);
+    if (scales.count(name) || known) return factors->push_back({name, known ? known->shape() : Shape(0)}), true;
+    const NodeProto* const n = depth < 4 ? makers_.Of(name) : nullptr;
+    if (!n || n->inputs.empty() || n->outputs.size() != 1) return false;
+    if (Is(*n, "Mul") && n->inputs.size() == 2)
+      return AddFactors(n->inputs[0], scales, factors, depth + 1) && AddFactors(n->inputs[1], scales, factors, depth + 1);
+    const size_t first = factors->size();
+    if ((!Is(*n, "Reshape") && !Is(*n, "Unsqueeze")) || !AddFactors(n->inputs[0], scales, factors, depth + 1)) return false;
+    for (size_t i = first; i < factors->size(); ++i)
+      if (Factor& f = (*factors)[i]; f.shape.Size() > 1) f.shape = ShapeBehind(*n, f.shape);
+    return true;
+  }
+  /* Does a scale meet sums as one number, or as one for each filter (axis 1 of `rank`) or column
+   * (the last)? */
+  static bool MeetsFilters(const Shape& shape, bool conv, int rank) {
+    if (shape.Size() == 1) return true;
+    const int at = conv ? shape.ndim() - rank + 1 : shape.ndim() - 1;
+    return at >= 0 && shape.ndim() <= rank && shape[at] == shape.Size() && shape.Size() > 0;
+  }
+  /* Completes the scale of the second operand; false: these are not its own and that of the
+   * data. */
+  bool TakeFactors(const std::vector<Factor>& factors, bool only_one, Sum* sum) const {
+    const bool conv = Is(*sum->of, "ConvInteger");
+    const NDArray* const w = makers_.ConstantOf(sum->w.numbers);
+    const int rank = w ? w->shape().ndim() : 2;
+    if (factors.size() != (only_one ? 1 : 2)) return false;
+    for (size_t i = 0; i < factors.size(); ++i) {
+      const Factor& own = factors[i];
+      if (!only_one && !SameNumber(factors[1 - i].name, sum->x.scale)) continue;
+      if (!sum->w.scale.empty()) {  // of another activation
+        if (only_one || own.name != sum->w.scale) continue;
+        return true;
+      }
+      if (!w || !makers_.ConstantOf(own.name) || !MeetsFilters(own.shape, conv, std::max(rank, conv ? 0 : 8))) continue;
+      sum->w.scale = own.name, sum->divided = only_one;
+      sum->spread = makers_.ConstantOf(own.name)->shape().ndim() > 1;
+      return true;
+    }
+    return false;
   }
 
   void FindSums(const NodeProto& n) {
-    const bool conv = Is(n, "ConvInteger");
-    if (!(conv || Is(n, "MatMulInteger")) || !n.small.empty() || n.outputs.size() != 1) return;
-    const NodeProto *const rounded = makers_.Of(InputOf(n, 0)), *const cast = OnlyReader(n.outputs[0]);
-    if (!rounded || !Is(*rounded, "DynamicQuantizeLinear") || rounded->outputs.size() != 3 || rounded->outputs[0] != n.inputs[0] ||
-        InputOf(n, 2) != rounded->outputs[2] || !session_.ConstantNamed(InputOf(n, 1)))
-      return;
-    const NodeProto* const scaled = cast && Is(*cast, "Cast") && cast->Int("to", 0) == 1 ? OnlyReader(cast->outputs[0]) : nullptr;
-    if (!scaled || !Is(*scaled, "Mul") || scaled->inputs.size() != 2) return;
-    const std::string& both = scaled->inputs[scaled->inputs[0] == cast->outputs[0] ? 1 : 0];
-    Sum sum{
-        &n, {n.inputs[0], rounded->outputs[1], rounded->outputs[2]}, {n.inputs[1], OtherScale(both, rounded->outputs[1]), InputOf(n, 3)}};
-    if (sum.w.scale.empty() || !AreAlong(sum.w) || (conv && SizeOf(sum.w.scale) != 1)) return;
-    gone_.insert({&n, cast});
-    sums_.emplace(scaled, std::move(sum));
+    const auto steps = steps_.find(InputOf(n, 0)), other = steps_.find(InputOf(n, 1));
+    if (!(Is(n, "ConvInteger") || Is(n, "MatMulInteger")) || !n.small.empty() || n.outputs.size() != 1 || steps == steps_.end()) return;
+    Sum sum{&n, steps->second, {n.inputs[1], "", InputOf(n, 3)}};
+    if (other != steps_.end()) sum.w = other->second;
+    const bool known = other != steps_.end() || makers_.ConstantOf(sum.w.numbers);
+    if (!known || !HasOneScale(sum.x) || !SameNumber(InputOf(n, 2), sum.x.zero) || !SameNumber(InputOf(n, 3), sum.w.zero)) return;
+    const NodeProto* const cast = OnlyReader(n.outputs[0]);
+    if (!cast || !Is(*cast, "Cast") || cast->Int("to", 0) != 1) return;
+    std::vector<const NodeProto*> nodes{&n, cast};
+    std::vector<Factor> factors, first;
+    const NodeProto* only = nullptr;  // whose factor may be the product of both scales
+    for (int i = 0; i < 3 && factors.size() < 3; ++i) {
+      const NodeProto* const scaled = OnlyReader(nodes.back()->outputs[0]);
+      if (!scaled || !Is(*scaled, "Mul") || scaled->inputs.size() != 2) break;
+      const std::string& by = scaled->inputs[scaled->inputs[0] == nodes.back()->outputs[0] ? 1 : 0];
+      if (!AddFactors(by, {sum.x.scale, sum.w.scale}, &factors)) break;
+      nodes.push_back(scaled);
+      if (TakeFactors(factors, false, &sum)) return TakeSums(nodes, std::move(sum));
+      if (i == 0) only = scaled, first = factors;
+    }
+    if (only && IsOne(sum.x) && TakeFactors(first, true, &sum)) TakeSums({&n, cast, only}, std::move(sum));
+  }
+
+  void TakeSums(const std::vector<const NodeProto*>& nodes, Sum sum) {
+    if (!HasOneScale(sum.w) && !sum.spread && !AreAlong(sum.w)) return;
+    gone_.insert(nodes.begin(), nodes.end() - 1);
+    sums_.emplace(nodes.back(), std::move(sum));
   }
 
   bool Sums(const NodeProto& n, const Sum& sum) {
     const bool conv = Is(*sum.of, "ConvInteger");
-    const std::vector<std::string> operands = {Floats(n, sum.x), Floats(n, sum.w, conv ? 0 : -1)};
+    QuantityNames w = sum.w;
+    if (sum.spread) w.scale = Add(n, "Squeeze", {w.scale}).outputs[0];
+    if (sum.divided) w.scale = Add(n, "Div", {w.scale, sum.x.scale}).outputs[0];
+    const std::vector<std::string> operands = {Floats(n, sum.x), Floats(n, w, conv ? 0 : -1)};
     CopyAttributes(*sum.of, &Add(n, conv ? "Conv" : "MatMul", operands, n.outputs[0]));
     return true;
   }
@@ -312,6 +415,20 @@ class Rewriter {
     return true;
   }
 
+  /* Rows of a table that are moved before they become floats: in which steps they are. */
+  void FindTable(const NodeProto& n) {
+    const QuantityNames q = QuantityAt(n, 0);
+    if (!IsStep(n, "DequantizeLinear") || n.Find("block_size") || !IsOne(q) || q.zero.empty()) return;
+    const NodeProto* maker = makers_.Of(q.numbers);
+    for (const NodeProto* moved = maker; moved && MovesFloats(*moved); moved = maker) {
+      if (Is(*moved, "Gather") && session_.ConstantNamed(moved->inputs[0])) {
+        if (moved != makers_.Of(q.numbers)) steps_[moved->outputs[0]] = {moved->outputs[0], q.scale, q.zero};
+        return;
+      }
+      maker = moved->inputs.empty() ? nullptr : makers_.Of(moved->inputs[0]);
+    }
+  }
+
   /* Does it give its first input's numbers, or such that lie between them? */
   static bool MovesFloats(const NodeProto& n) {
     const bool by_input = Is(n, "Split") || Is(n, "Resize") || (Is(n, "Pad") && n.inputs.size() > 1);
@@ -325,15 +442,21 @@ class Rewriter {
     if (q.zero.empty() || !HasOneScale(q)) return false;
     NodeProto moved = n;
     moved.inputs[0] = Floats(n, q);
+    std::string outside;
     if (Is(n, "Pad")) {  // with the number 0 where it does not say with what
       moved.inputs.resize(std::max<size_t>(moved.inputs.size(), 3));
       const std::string number = moved.inputs[2].empty() ? Add(n, "Sub", {q.zero, q.zero}).outputs[0] : moved.inputs[2];
       moved.inputs[2] = Floats(n, {number, q.scale, q.zero});
+      if (!IsOne(q)) {  // its contents are not known: zeros around the difference to it
+        outside = moved.inputs[2];
+        moved.inputs[0] = Add(n, "Sub", {moved.inputs[0], outside}).outputs[0], moved.inputs[2].clear();
+      }
     }
     for (std::string& output : moved.outputs)
-      if (!output.empty()) output += "/floats/" + std::to_string(made_->size());
+      if (!output.empty()) output += "/moved/" + std::to_string(made_->size());
     nodes_.push_back(&made_->emplace_back(std::move(moved)));
-    const std::vector<std::string> floats = nodes_.back()->outputs;
+    std::vector<std::string> floats = nodes_.back()->outputs;
+    if (!outside.empty()) floats[0] = Add(n, "Add", {floats[0], outside}).outputs[0];
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       if (n.outputs[i].empty()) continue;
       Add(n, "QuantizeLinear", {floats[i], q.scale, q.zero}, n.outputs[i]);

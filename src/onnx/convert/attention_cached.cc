@@ -196,6 +196,25 @@ Value Floats(const Call& c, const Value& cache, int dtype) {
   return AddNumber(c, c.Reshape(Concat(c, {c.Reshape(low, one), c.Reshape(high, one)}, 4), all), -8);
 }
 
+/* For training: what a cache's numbers stand for. */
+Value StandsFor(const Call& c, const Value& cache, const CacheForm& form) {
+  const Value numbers = Floats(c, cache, kFloat32);
+  if (form.bits == 0) return numbers;
+  const Shape& s = form.scale.shape();
+  return Mul(c, numbers, s.ndim() == 0 ? form.scale : c.Reshape(form.scale, Shape{1, s[2], 1, s[4]}));
+}
+
+/* For training: rows as a cache has them, rounded, where gradients pass what was not cut. */
+Value RoundedRows(const Call& c, const Value& rows, const CacheForm& form, int64_t groups) {
+  if (form.bits == 0) return c.Cast(rows, kFloat32);
+  const Shape& s = rows.shape();
+  const double most = form.bits == 8 ? 127 : 7;
+  const Value steps = Div(c, c.Reshape(c.Cast(rows, kFloat32), Shape{s[0], s[1], groups, 1, s[2] / groups}), form.scale);
+  const Value cut = Clip(c, steps, -most - 1, most);
+  const Value whole = Add(c, cut, c.Op("BlockGrad", {Sub(c, Unary(c, "rint", cut), cut)}));
+  return c.Reshape(Mul(c, whole, form.scale), s);
+}
+
 /* Scores or weights (batch, heads, steps, tokens), 0 where a query does not see a key. */
 Value GroupScores(const Call& c, const CachedAttention& a, const GroupSizes& g, bool weights) {
   const int64_t total = c.Int(kTotal);
@@ -240,6 +259,17 @@ Value MaskFrom(const Call& c, const Value& mask, const Value& first, int64_t col
   return c.Reshape(c.Transpose(Take(c, flat, at, 0), {0, 2, 1}), Shape{batch, s[1], s[2], columns});
 }
 
+/* The first `room` rows of a cache (batch, groups, rows, size) behind as many as each example
+ * drops, by an operator with gradients. */
+Value MovedUp(const Call& c, const Value& cache, const Value& dropped, int64_t room) {
+  const Shape& s = cache.shape();
+  Value at = Add(c, c.Reshape(dropped, Shape{s[0], 1, 1}), c.Reshape(CountUp(c, room), Shape{1, 1, room}));
+  at = BinaryNumber(c, "minimum", at, static_cast<double>(s[2] - 1));
+  Sizes firsts;
+  for (int64_t i = 0; i < s[0] * s[1]; ++i) firsts.push_back(i * s[2]);
+  return Take(c, c.Reshape(cache, Shape{s[0] * s[1] * s[2], s[3]}), Add(c, at, IntsLike(c, firsts, {s[0], s[1], 1})), 0);
+}
+
 /* What a step writes, and where. */
 struct Rows {
   Value past_key, past_value, key, value;
@@ -254,23 +284,24 @@ std::pair<Value, Value> AppendToWindow(const Call& c, const Rows& rows, const Gr
              "; accepted are windows of at least 1 that the cache has room for");
   const Value before = Resident(c, a->starts, room, a->window), after = Resident(c, a->lengths, room, a->window),
               both = Add(c, before, Sub(c, a->lengths, a->starts)), dropped = Sub(c, both, after), first = Sub(c, a->starts, before);
-  const auto append = [&](const Value& past, const Value& more, const Value& from, const Value& to, int64_t size) {
-    return c.Op("_cache_append", {past, more, from, to}, {{"room", Text(size)}});
-  };
+  const bool learns = CanLearn(c, rows.past_key) && CanLearn(c, rows.past_value);
   const auto drop = [&](const Value& past, const Value& more, const Value& from) {
     return c.Op("_cache_append", {past, more, from, after, dropped}, {{"with_dropped", "True"}});
   };
   std::pair<Value, Value> left;
-  if (g.steps == 1) {  // what is dropped is before the query's window
+  if (g.steps == 1 && !learns) {  // what is dropped is before the query's window
     a->starts = Sub(c, after, Sub(c, a->lengths, a->starts)), a->lengths = after;
     a->key = drop(rows.past_key, rows.key, a->starts), a->value = drop(rows.past_value, rows.value, a->starts);
     left = {a->key, a->value};
     if (a->mask.kind != Value::kNone) a->mask = MaskFrom(c, a->mask, Add(c, first, dropped), room);
   } else {
     a->starts = before, a->lengths = both;
-    a->key = append(rows.past_key, rows.key, before, both, room + g.steps);
-    a->value = append(rows.past_value, rows.value, before, both, room + g.steps);
-    left = {SliceAxis(c, drop(a->key, rows.key, after), 2, 0, room), SliceAxis(c, drop(a->value, rows.value, after), 2, 0, room)};
+    a->key = Appended(c, rows.past_key, rows.key, *a, room + g.steps, 0);
+    a->value = Appended(c, rows.past_value, rows.value, *a, room + g.steps, 0);
+    if (learns)
+      left = {MovedUp(c, a->key, dropped, room), MovedUp(c, a->value, dropped, room)};
+    else
+      left = {SliceAxis(c, drop(a->key, rows.key, after), 2, 0, room), SliceAxis(c, drop(a->value, rows.value, after), 2, 0, room)};
     if (a->mask.kind != Value::kNone) a->mask = MaskFrom(c, a->mask, first, room + g.steps);
   }
   return left;
@@ -372,7 +403,8 @@ void ConvertGroupQueryAttention(Call& c) {
   if (scores != 0 && c.wants(3)) c.Int(kTotal);
   PutPlaces(c, g, &a);
   const std::vector<Value> made = GroupRows(c, g, packed, a);
-  a.query = Scaled(c, made[0], key_form, g);
+  const bool in_floats = c.ForTraining() && (key_form.bits != 0 || value_form.bits != 0);  // beside the caches in integers
+  a.query = in_floats ? made[0] : Scaled(c, made[0], key_form, g);
   rows.key = RowsFor(c, made[1], key_form, rows.past_key.dtype(), g.groups);
   rows.value = RowsFor(c, made[2], value_form, rows.past_value.dtype(), g.groups);
   if (c.has(kBias)) a.mask = c.in(kBias);
@@ -380,17 +412,25 @@ void ConvertGroupQueryAttention(Call& c) {
     a.sink = c.Reshape(c.in(kSink), Shape{g.heads});
   else if (c.Attr("smooth_softmax", int64_t{0}) > 0)
     a.sink = c.Filled(Shape{g.heads}, kFloat32, 0);
-  std::pair<Value, Value> left;
-  if (windowed) {
-    left = AppendToWindow(c, rows, g, &a);
-  } else {
-    const auto appended = [&](const Value& cache, const Value& more) { return Appended(c, cache, more, a, room == past ? 0 : room, 1); };
-    a.key = appended(rows.past_key, rows.key), a.value = appended(rows.past_value, rows.value);
-    left = {a.key, a.value};
+  const auto append = [&](const Rows& r, CachedAttention* to) {
+    if (windowed) return AppendToWindow(c, r, g, to);
+    const auto appended = [&](const Value& cache, const Value& more) { return Appended(c, cache, more, *to, room == past ? 0 : room, 1); };
+    to->key = appended(r.past_key, r.key), to->value = appended(r.past_value, r.value);
+    return std::make_pair(to->key, to->value);
+  };
+  CachedAttention learned = a;
+  const std::pair<Value, Value> left = append(rows, &a);
+  if (in_floats) {
+    append({StandsFor(c, rows.past_key, key_form), StandsFor(c, rows.past_value, value_form), RoundedRows(c, made[1], key_form, g.groups),
+            RoundedRows(c, made[2], value_form, g.groups)},
+           &learned);
+    a = learned;
   }
   a.scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(g.size));
-  c.Out(0, Scaled(c, AttendCached(c, a), value_form, g));
-  c.Out(1, left.first), c.Out(2, left.second);
+  const Value y = AttendCached(c, a);
+  c.Out(0, in_floats ? y : Scaled(c, y, value_form, g));
+  const auto stored = [&](const Value& v) { return in_floats ? c.Op("BlockGrad", {v}) : v; };
+  c.Out(1, stored(left.first)), c.Out(2, stored(left.second));
   if (c.wants(3)) {
     if (scores == 0) c.Refuse("output 3 is asked for with an attribute qk_output of 0; accepted are 1 and 2");
     c.Out(3, GroupScores(c, a, g, scores == 2));

@@ -239,6 +239,19 @@ Value PassedOn(const Call& c, const Value& floats, int64_t axis, int64_t block) 
   return c.Cast(Add(c, cut, c.Op("BlockGrad", {Sub(c, whole, cut)})), c.in(1).dtype());
 }
 
+/* For training: a weight of integers whose scale is computed. Its numbers are the parameter. */
+Value LearnedNumbers(const Call& c, int64_t axis) {
+  const Value& x = c.in(0);
+  const auto spread = [&](int i) {
+    return c.has(i) ? c.Op("BlockGrad", {c.Cast(SpreadAlong(c, Fixed(c, c.in(i)), x, axis, 0), kFloat32)}) : Value();
+  };
+  const Value numbers = Dequantized(c, x, c.Scalar(1, kFloat32), Value()), zero = spread(2);
+  c.builder()->learning()->TakeFloats(numbers.array);
+  const Value whole =
+      c.Op("_fake_quantize", {numbers, c.Scalar(1, kFloat32), c.Scalar(0, kInt32)}, {{"out_type", DTypeName(x.dtype())}, {"axis", "0"}});
+  return Mul(c, zero.kind == Value::kNone ? whole : Sub(c, whole, zero), spread(1));
+}
+
 /* For training: the floats that x was made of, rounded; or those that a weight of integers stands
  * for. None: neither. */
 Value LearnedFloats(const Call& c, int64_t axis, int64_t block) {
@@ -249,11 +262,18 @@ Value LearnedFloats(const Call& c, int64_t axis, int64_t block) {
   if (const Learning::Rounded* const of = learning->RoundedOf(x)) {
     const bool same = SameSteps(of->scale, c.in(1)) && SameSteps(of->zero, OptionalInput(c, 2)) && of->block == block &&
                       of->axis == StepsAxis(c, c.in(1), axis, x.ndim());
-    if (!same) return Value();
+    if (!same) {  // (floats / its scale + its zero point - zero point) * scale
+      const auto spread = [&](const Value& v, int64_t along, int64_t in) { return c.Cast(SpreadAlong(c, v, x, along, in), kFloat32); };
+      Value moved = Div(c, c.Cast(of->floats, kFloat32), spread(of->scale, of->axis, of->block));
+      if (of->zero.kind != Value::kNone) moved = Add(c, moved, spread(of->zero, of->axis, of->block));
+      if (c.has(2)) moved = Sub(c, moved, spread(NumbersAt(c, 2), axis, block));
+      return PassedOn(c, Mul(c, moved, spread(NumbersAt(c, 1), axis, block)), axis, block);
+    }
     return has_operator && of->floats.dtype() == kFloat32 ? RoundedTo(c, of->floats, x.dtype(), axis)
                                                           : PassedOn(c, of->floats, axis, block);
   }
-  if (!has_operator || !c.IsWeight(0) || !c.in(1).known() || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
+  if (!has_operator || !c.IsWeight(0) || !(c.builder()->Learns(x) || x.dtype() == kInt32)) return Value();
+  if (!c.in(1).known() || (c.has(2) && !c.in(2).known())) return LearnedNumbers(c, axis);
   const Value floats = Dequantized(c, x, SpreadAlong(c, c.in(1), x, axis, 0), SpreadAlong(c, OptionalInput(c, 2), x, axis, 0));
   learning->TakeFloats(floats.array);
   return RoundedTo(c, floats, x.dtype(), axis);
@@ -282,6 +302,9 @@ void ConvertQuantize(Call& c) {
     c.builder()->learning()->AddRounded(
         {c.outputs()[0], data, c.in(1), OptionalInput(c, 2), StepsAxis(c, c.in(1), axis, data.ndim()), block});
 }
+
+/* Of a node that other nodes need (onnx/float_nodes.h): a scale, which is no weight. */
+void ConvertFixed(Call& c) { c.Out(c.ForTraining() ? Fixed(c, c.in(0)) : c.in(0)); }
 
 void ConvertDequantize(Call& c) {
   const Value x = NumbersAt(c, 0);
@@ -413,6 +436,7 @@ const Rules& QuantizedRules() {
       {"", "DequantizeLinear", 10, kNewest, ConvertDequantize, nullptr},
       {"com.microsoft", "QuantizeLinear", 1, kNewest, ConvertQuantize, nullptr},
       {"com.microsoft", "DequantizeLinear", 1, kNewest, ConvertDequantize, nullptr},
+      {"mxnet.integers", "Fixed", 1, 1, ConvertFixed, nullptr},
       {"", "DynamicQuantizeLinear", 11, kNewest, ConvertDynamicQuantize, nullptr},
       {"", "MatMulInteger", 10, kNewest, ConvertMatMulInteger, nullptr},
       {"", "ConvInteger", 10, kNewest, ConvertConvInteger, nullptr},

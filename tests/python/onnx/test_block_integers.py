@@ -28,6 +28,10 @@ WEIGHTS = {"k": whole("i1", 4, 3, 3, 3), "ks": np.abs(floats(4)) * np.float32(0.
            "tb": RANDOM.randint(-300, 300, 5).astype("i4"), "e": whole("u1", 7, 6), "i": np.array([[1, 6], [0, 1]]),
            "o": np.array([-1, 3, 4, 2]), "c": RANDOM.rand(2, 3, 4, 4) > 0.5}
 
+# Shapes and numbers that nodes have.
+WHOLE = {"o4": np.array([2, -1]), "p4": np.array([0, 1, 1, 0]), "pv": np.array(140, "u1"), "zero": np.array(0, "u1"),
+         "twice": np.array([1, 1, 2, 2], "f")}
+
 
 def there(name, steps, y, **more):
     return node("DequantizeLinear", [name, *steps], [y], **more)
@@ -128,8 +132,7 @@ def test_operators_on_integers_learn_as_their_floats(what):
     made = []
     for nodes in (integers, plain):
         nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]), *nodes, there("y_q", Y, "y")]
-        weights = {**STEPS, **WEIGHTS, "o4": np.array([2, -1]), "p4": np.array([0, 1, 1, 0]), "pv": np.array(140, "u1"),
-                   "zero": np.array(0, "u1"), "twice": np.array([1, 1, 2, 2], "f")}
+        weights = {**STEPS, **WEIGHTS, **WHOLE}
         read = {name for n in nodes for name in n.input}
         data = model(nodes, {"x": x}, {name: a for name, a in weights.items() if name in read})
         data = onnx.load_from_string(data)
@@ -255,15 +258,12 @@ def test_data_in_few_bits_learns(kind, block):
     assert outside.any() and (gx[outside] == 0).all()
 
 
-@pytest.mark.parametrize("scale", ["computed", "of two dimensions"])
-def test_integers_that_gradients_do_not_pass_are_named(scale):
+def test_integers_that_gradients_do_not_pass_are_named():
     x = floats(2, 6)
     weights = {**STEPS, "w": WEIGHTS["w"], "ws": WEIGHTS["ws"], "wz": WEIGHTS["wz"], "r": np.array([[0.02], [0.03]], "f"),
                "rz": np.array([[120], [90]], "u1")}
     nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]),
-             node("ReduceMax", ["x"], ["m"], keepdims=0), node("Abs", ["m"], ["c"]),
-             node("QLinearMatMul", ["x_q", "c" if scale == "computed" else "r", "xz" if scale == "computed" else "rz", "w", "ws", "wz", *Y],
-                  ["y_q"], name="product"), there("y_q", Y, "y")]
+             node("QLinearMatMul", ["x_q", "r", "rz", "w", "ws", "wz", *Y], ["y_q"], name="product"), there("y_q", Y, "y")]
     read = {name for n in nodes for name in n.input}
     data = model(nodes, {"x": x}, {name: a for name, a in weights.items() if name in read})
     assert np.isfinite(ours(data, {"x": x})[-1]).all()
@@ -287,6 +287,16 @@ def in_steps(x):
     zero = np.clip(np.rint(-low / scale), 0, 255)
     q = np.rint(x / scale) + zero
     return ((np.clip(q, 0, 255) - zero) * scale).astype("f"), (q >= 0) & (q <= 255)
+
+
+def test_numbers_that_are_read_in_other_steps_pass_gradients_on():
+    """They were rounded in the steps of one scale, and stand for what another says."""
+    x = floats(2, 6)
+    nodes = [node("QuantizeLinear", ["x", *X], ["x_q"]), there("x_q", ["s", "z"], "y")]
+    data = model(nodes, {"x": x}, {"xs": STEPS["xs"], "xz": STEPS["xz"], "s": np.array(0.06, "f"), "z": np.array(100, "u1")})
+    y, gx, _ = gradients(mx.onnx.load(data).to_block(), x)
+    np.testing.assert_array_equal(y, ours(data, {"x": x})[0])
+    np.testing.assert_allclose(gx, np.full_like(x, 3), rtol=1e-5)
 
 
 def dynamic(kind):
@@ -323,15 +333,42 @@ def test_layers_that_find_the_range_of_their_data_learn(kind, each, tmp_path):
     np.testing.assert_allclose(run(path, [x])[0], y, atol=0.02)   # theirs rounds the data once more, in blocks
 
 
-def test_a_convolution_that_finds_the_range_of_its_data_learns():
-    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("ConvInteger", ["q", "k", "z"], ["p"], pads=[1, 1, 1, 1]),
-             node("Cast", ["p"], ["f"], to=1), node("Mul", ["s", "ws"], ["both"]), node("Mul", ["f", "both"], ["y"])]
-    x = floats(2, 3, 4, 4)
-    data = model(nodes, {"x": x}, {"k": WEIGHTS["k"], "ws": WEIGHTS["ws"]})
-    y, gx, gw = gradients(mx.onnx.load(data).to_block(), x)
+# What stands behind a convolution's Cast, from "f" to "y". The scales are those of the data ("s")
+# and of the weight: "ws" one number, "ts" one for each filter, "tk" the same in front of the axes
+# of the image, "sk" and "so" times the scale of the data.
+BEHIND = {
+    "both": [node("Mul", ["s", "ws"], ["both"]), node("Mul", ["f", "both"], ["y"])],
+    "a scale for each filter": [node("Mul", ["tk", "s"], ["both"]), node("Mul", ["both", "f"], ["y"])],
+    "one behind the other": [node("Mul", ["f", "s"], ["g"]), node("Mul", ["g", "tk"], ["y"])],
+    "the weight's first": [node("Mul", ["f", "tk"], ["g"]), node("Mul", ["s", "g"], ["y"])],
+    "in another shape": [node("Mul", ["s", "ts"], ["v"]), node("Reshape", ["v", "rs"], ["both"]), node("Mul", ["f", "both"], ["y"])],
+    "with more axes": [node("Unsqueeze", ["ts", "ax"], ["v"]), node("Mul", ["s", "v"], ["both"]), node("Mul", ["f", "both"], ["y"])],
+    "known data": [node("Mul", ["f", "sk"], ["y"])],
+    "known data, one scale": [node("Mul", ["f", "so"], ["y"])],
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+def test_a_convolution_of_integers_with_scales_behind_it_learns(behind, tmp_path):
+    known = "known" in behind
+    scale = WEIGHTS["ws"] if behind in ("both", "known data, one scale") else WEIGHTS["ks"]
+    made = [node("QuantizeLinear", ["x", "s", "z"], ["q"]) if known else node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+            node("ConvInteger", ["q", "k", "z"], ["p"], pads=[1, 1, 1, 1]), node("Cast", ["p"], ["f"], to=1), *BEHIND[behind]]
+    x, step = floats(2, 3, 4, 4), np.float32(0.02)
+    constants = {"k": WEIGHTS["k"], "ws": scale, "ts": scale, "tk": scale.reshape(-1, 1, 1), "sk": scale.reshape(1, -1, 1, 1) * step,
+                 "so": scale * step, "rs": np.array([1, -1, 1, 1]), "ax": np.array([1, 2])}
+    if known:
+        constants.update(s=step, z=np.array(120, "u1"))
+    read = {name for n in made for name in n.input}
+    data = model(made, {"x": x}, {name: np.asarray(a) for name, a in constants.items() if name in read})
+    block = mx.onnx.load(data).to_block()
+    y, gx, gw = gradients(block, x)
     np.testing.assert_allclose(y, ours(data, {"x": x})[0], rtol=1e-4, atol=1e-5)
-    kernel = mx.nd.array(WEIGHTS["k"].astype("f") * WEIGHTS["ws"])
+    kernel = mx.nd.array(WEIGHTS["k"].astype("f") * scale.reshape(-1, 1, 1, 1))
     rounded, inside = in_steps(x)
+    if known:
+        numbers = np.rint(x / step) + 120
+        inside, rounded = (numbers >= 0) & (numbers <= 255), (np.clip(numbers, 0, 255) - 120).astype("f") * step
     plain = mx.nd.array(rounded)
     plain.attach_grad(), kernel.attach_grad()
     with autograd.record():
@@ -339,7 +376,61 @@ def test_a_convolution_that_finds_the_range_of_its_data_learns():
     want.backward()
     np.testing.assert_allclose(y, want.asnumpy(), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(gx, plain.grad.asnumpy() * inside, rtol=1e-4, atol=1e-4)
+    assert list(gw) == ["k"]
     np.testing.assert_allclose(gw["k"], kernel.grad.asnumpy(), rtol=1e-4, atol=1e-4)
+    path = mx.onnx.export_model(block, in_shapes=[x.shape], onnx_file_path=str(tmp_path / "again.onnx"))
+    assert "DequantizeLinear" in operators(path)
+    np.testing.assert_allclose(run(path, [x])[0], y, atol=0.02)   # theirs may round on the other side of a tie
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (2, 1, 1, 1), (2, 1, 1, 1, 1)])
+def test_scales_that_are_none_of_the_filters_are_an_error(shape):
+    """A vector along the width, for instance."""
+    made = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("ConvInteger", ["q", "k", "z"], ["p"], pads=[1, 1, 1, 1]),
+            node("Cast", ["p"], ["f"], to=1), node("Mul", ["s", "ts"], ["both"]), node("Mul", ["f", "both"], ["y"])]
+    data = model(made, {"x": floats(2, 3, 4, 4)}, {"k": WEIGHTS["k"][:2], "ts": floats(*shape)})
+    with pytest.raises(mx.MXNetError, match="ConvInteger.*whose scales"):
+        mx.onnx.load(data).to_block()
+
+
+def test_products_of_two_arrays_of_integers_learn():
+    """Both find their range, as in attention of quantize_dynamic; one is moved before."""
+    made = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("Transpose", ["w"], ["t"], perm=[0, 2, 1]),
+            node("DynamicQuantizeLinear", ["t"], ["r", "u", "v"]), node("Transpose", ["r"], ["rt"], perm=[0, 2, 1]),
+            node("MatMulInteger", ["q", "rt", "z", "v"], ["p"]), node("Cast", ["p"], ["f"], to=1), node("Mul", ["s", "u"], ["both"]),
+            node("Mul", ["f", "both"], ["y"])]
+    feeds = {"x": floats(2, 3, 6), "w": floats(2, 6, 5)}
+    data, og = model(made, feeds, {}), floats(2, 3, 5)
+    given = [mx.nd.array(a) for a in feeds.values()]
+    for a in given:
+        a.attach_grad()
+    with autograd.record():
+        y = mx.onnx.load(data).to_block()(*given)
+    y.backward(mx.nd.array(og))
+    np.testing.assert_allclose(y.asnumpy(), ours(data, feeds)[0], rtol=1e-4, atol=1e-5)
+    (a, a_inside), (b, b_inside) = (in_steps(v) for v in feeds.values())
+    np.testing.assert_allclose(given[0].grad.asnumpy(), og @ b.transpose(0, 2, 1) * a_inside, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(given[1].grad.asnumpy(), a.transpose(0, 2, 1) @ og * b_inside, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_of_a_table_that_are_moved_before_they_become_floats():
+    """As in front of an LSTM of onnxruntime's quantize_dynamic."""
+    made = [node("Gather", ["e", "i"], ["g"]), node("Transpose", ["g"], ["t"], perm=[1, 0, 2]), there("t", X, "y")]
+    ids = np.array([[1, 6, 1], [0, 1, 3]])
+    weights = {"e": WEIGHTS["e"], "xs": STEPS["xs"], "xz": STEPS["xz"]}
+    # something is rounded, so that the table is, too
+    made += [node("DynamicQuantizeLinear", ["y"], ["q", "s", "z"]), there("q", ["s", "z"], "y2")]
+    data = model(made, {"i": ids}, weights)
+    block = mx.onnx.load(data).to_block()
+    with autograd.record():
+        y, _ = block(mx.nd.array(ids, dtype="int64"))
+    og = floats(3, 2, 6)
+    y.backward(mx.nd.array(og))
+    np.testing.assert_array_equal(y.asnumpy(), ours(data, {"i": ids})[0])
+    want = np.zeros((7, 6), "f")
+    np.add.at(want, ids, og.transpose(1, 0, 2))
+    (p,) = [p for p in block.collect_params().values() if p.grad_req != "null"]
+    np.testing.assert_allclose(p.grad().asnumpy(), want, rtol=1e-5, atol=1e-6)
 
 
 def packed(numbers, bits):

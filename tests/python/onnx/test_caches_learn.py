@@ -80,3 +80,48 @@ def test_attention_to_caches_learns(case):
         sides = [loss([v + s * step if v is a else v for v in given]) for s in (1, -1)]
         np.testing.assert_allclose((a.grad * step).sum().asscalar(), (sides[0] - sides[1]) / 2, rtol=2e-2, atol=2e-2, err_msg=name)
         assert np.isfinite(a.grad.asnumpy()).all() and a.grad.abs().max().asscalar() > 0
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+@pytest.mark.parametrize("window", [{}, {"local_window_size": 4, "sliding_window_cache": 1}])
+@pytest.mark.parametrize("each", [False, True])
+def test_caches_of_few_bits_pass_gradients_to_what_they_were_not_given(bits, window, each):
+    """Gradients are those of plain caches with the same numbers; keys and values pass the rounding."""
+    made, feeds, weights = group_query(4, [9, 9] if window else None, room=6 if window else 4, **window)
+    del made.attribute[:]
+    kind, most = "PER_CHANNEL" if each else "PER_TENSOR", 127 if bits == 8 else 7
+    whole = {name: RANDOM.randint(-most - 1, most + 1, feeds[name].shape) for name in ("pk", "pv")}
+    scales = (np.abs(floats(2, GROUPS, 1, SIZE)) + 1) * np.float32(2 / most) if each else np.full((2, 1, 1, 1), 2 / most, "f")
+    cuts = {}
+    for name, past, scale in zip("kv", ("pk", "pv"), scales):
+        rows = feeds[name].reshape(BATCH, STEPS, GROUPS, SIZE) / scale.transpose(1, 0, 2) if each else feeds[name] / scale.ravel()
+        cuts[name] = ((rows > -most - 1) & (rows < most)).reshape(feeds[name].shape)
+        rows = np.clip(np.rint(rows), -most - 1, most)
+        rows = rows * scale.transpose(1, 0, 2) if each else rows * scale.ravel()
+        weights[name] = rows.reshape(feeds[name].shape).astype("f")
+        weights[past] = (whole[past] * scale).astype("f")
+    plain = {**feeds, **{n: weights.pop(n) for n in ("k", "v", "pk", "pv")}}
+    packed = {n: w.astype("i1") if bits == 8 else (w[..., ::2] + 8 + (w[..., 1::2] + 8) * 16).astype("u1") for n, w in whole.items()}
+    results = []
+    for stored in (False, True):
+        more = {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits} if stored else {}
+        names = [*made.input, *([""] * (12 - len(made.input))), *(["ks", "vs"] if stored else [])]
+        again = node("GroupQueryAttention", names if stored else list(made.input), ["y", "y_key", "y_value"], num_heads=HEADS,
+                     kv_num_heads=GROUPS, **window, **more, **MICROSOFT)
+        given = {**feeds, **packed} if stored else plain
+        data = model([again], given, {**weights, **({"ks": scales[0].ravel(), "vs": scales[1].ravel()} if stored else {})})
+        arrays = [mx.nd.array(a, dtype=a.dtype) for a in given.values()]
+        for a in arrays[:3]:
+            a.attach_grad()
+        block = mx.onnx.load(data).to_block()
+        with autograd.record():
+            y, key, value = block(*arrays)
+        og = og if stored else mx.nd.array(floats(*y.shape))
+        y.backward(og)
+        results.append([y.asnumpy(), *(a.grad.asnumpy() for a in arrays[:3])])
+        for one, other in zip((y, key, value), ours(data, given)):
+            np.testing.assert_allclose(one.asnumpy(), other, rtol=1e-4, atol=1e-5)
+    (y, gq, gk, gv), got = results
+    for one, other in zip(got, (y, gq, gk * cuts["k"], gv * cuts["v"])):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+        assert np.abs(one).max() > 0

@@ -150,6 +150,25 @@ def test_rnn(mode, layers, both, lengths, tmp_path):
                        state_outputs=True, use_sequence_length=lengths), arrays, {"w": around_zero(count) * 0.3}, tmp_path)
 
 
+@pytest.mark.parametrize("mode, more", [
+    ("lstm", {}), ("gru", {}), ("rnn_tanh", {}), ("lstm", {"projection_size": 3}),
+    ("lstm", {"lstm_state_clip_min": -0.1, "lstm_state_clip_max": 0.2})])
+def test_rnn_whose_weights_are_no_constants(mode, more, tmp_path):
+    """They are an input, or computed of inputs."""
+    gates, size, width, layers = {"lstm": 4, "gru": 3}.get(mode, 1), 5, 4, 2
+    out = more.get("projection_size", size)
+    count = sum(2 * (gates * size * ((width if layer == 0 else out * 2) + out + 2) + (out * size if out != size else 0))
+                for layer in range(layers))
+    arrays = {"x": around_zero(6, 3, width), "w": around_zero(count) * 0.3, "h": around_zero(layers * 2, 3, out)}
+    inputs = {"state": S.var("h")}
+    if mode == "lstm":
+        arrays["c"], inputs["state_cell"] = around_zero(layers * 2, 3, size, seed=4), S.var("c")
+    for weight in (WEIGHT, S.tanh(WEIGHT) * 2):
+        path = check_symbol(S.RNN(x, weight, **inputs, mode=mode, num_layers=layers, bidirectional=True, state_size=size,
+                                  state_outputs=True, **more), arrays, {}, tmp_path)
+        assert {"Scan" if more else {"rnn_tanh": "RNN"}.get(mode, mode.upper())} <= set(operators(path))
+
+
 @pytest.mark.parametrize("symbol, arrays", [
     (lambda: S.contrib.interleaved_matmul_selfatt_qk(x, heads=2), {"x": (5, 3, 24)}),
     (lambda: S.contrib.interleaved_matmul_selfatt_valatt(x, y, heads=2), {"x": (5, 3, 24), "y": (6, 5, 5)}),

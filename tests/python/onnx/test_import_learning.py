@@ -438,3 +438,20 @@ def test_new_shapes_do_not_pack_a_forest_again():
     scores = call(40)
     for rows, found in others.items():
         np.testing.assert_array_equal(found, scores[:rows])
+
+
+def test_trees_are_constants_and_what_reads_them_learns():
+    """Leaves are as they are, also where a matrix behind them is trained."""
+    trees = node("TreeEnsembleRegressor", ["x"], ["t"], n_targets=1, nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2],
+                 nodes_featureids=[0] * 3, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_values=[0.] * 3, nodes_truenodeids=[1, 0, 0],
+                 nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[1., 2.],
+                 **LEARNING)
+    x = np.array([[-1], [1], [2]], "f")
+    data = model([trees, node("MatMul", ["t", "w"], ["y"])], {"x": x}, {"w": np.array([[3, 4]], "f")})
+    block = mx.onnx.load(data).to_block()
+    with mx.autograd.record():
+        y = block(mx.nd.array(x))
+    y.backward()
+    np.testing.assert_array_equal(y.asnumpy(), [[3, 4], [6, 8], [6, 8]])
+    (weight,) = [p for p in block.collect_params().values() if p.grad_req != "null"]
+    np.testing.assert_array_equal(weight.grad().asnumpy().ravel(), [5, 5])

@@ -12,15 +12,18 @@ _KINDS = {"lstm": "LSTM", "gru": "GRU", "rnn_relu": "RNN", "rnn_tanh": "RNN"}
 
 
 class _Weights:
-    """The parameters of all layers, cut out of their one array."""
+    """The parameters of all layers, cut out of their one array: arrays of NumPy where they are
+    known, else names of what the graph computes."""
 
-    def __init__(self, c, parameters, width):
+    def __init__(self, c, width):
         params = c.params
+        self._c, self._known, self._place = c, c.constant(1), 0
+        if self._known is not None:
+            self._known = self._known.ravel()
         self._mode, self._size = params["mode"], params["state_size"]
         self._gates = _GATES[self._mode]
         self._directions = 2 if params["bidirectional"] else 1
         self._layers = params["num_layers"]
-        self._parameters, self._place = parameters, 0
         rows = len(self._gates) * self._size
         self.kernels, self.biases = [], []
         projected = params.get("projection_size")
@@ -37,26 +40,49 @@ class _Weights:
     def _cut(self, shape):
         """The next numbers."""
         begin, self._place = self._place, self._place + int(np.prod(shape))
-        return self._parameters[begin:self._place].reshape(shape)
+        if self._known is not None:
+            return self._known[begin:self._place].reshape(shape)
+        return self._c.op("Reshape", self._c.slice(self._c[1], 0, begin, self._place),
+                          self._c.ints(*shape))
 
     def _take(self, shape):
         """The next numbers, with the gates in ONNX's order."""
-        part = self._cut(shape).reshape(len(self._gates), self._size, *shape[1:])
-        return part[list(self._gates)].reshape(shape)
+        part = self._cut((len(self._gates), self._size, *shape[1:]))
+        if self._known is not None:
+            return part[list(self._gates)].reshape(shape)
+        part = self._c.op("Gather", part, self._c.ints(*self._gates), axis=0)
+        return self._c.op("Reshape", part, self._c.ints(*shape))
 
     def of_layer(self, layer):
-        """(W, R, B) of a layer: each with the directions in front."""
-        kernels, biases = self.kernels[layer], self.biases[layer]
-        return (np.stack([k[0] for k in kernels]), np.stack([k[1] for k in kernels]),
-                np.stack([np.concatenate(b) for b in biases]))
+        """Names of (W, R, B) of a layer: each with the directions in front."""
+        kernels, biases, c = self.kernels[layer], self.biases[layer], self._c
+        if self._known is not None:
+            return (c.const(np.stack([k[0] for k in kernels])),
+                    c.const(np.stack([k[1] for k in kernels])),
+                    c.const(np.stack([np.concatenate(b) for b in biases])))
+
+        def stacked(parts):
+            parts = [c.unsqueeze(part, 0) for part in parts]
+            return parts[0] if len(parts) == 1 else c.op("Concat", *parts, axis=0)
+        return (stacked([k[0] for k in kernels]), stacked([k[1] for k in kernels]),
+                stacked([c.op("Concat", *b, axis=0) for b in biases]))
+
+    def turned(self, kernel):
+        """The name of a kernel whose rows are columns."""
+        if self._known is not None:
+            return self._c.const(kernel.T)
+        return self._c.op("Transpose", kernel, perm=[1, 0])
+
+    def sum(self, biases):
+        """The name of the sum of both biases."""
+        if self._known is not None:
+            return self._c.const(biases[0] + biases[1])
+        return self._c.op("Add", *biases)
 
 
 @converts("RNN")
 def _(c):
-    params, known = c.params, c.constant(1)
-    if known is None:
-        raise c.unsupported("weights that are computed from inputs", "parameters")
-    weights = _Weights(c, known.ravel(), c.shape()[2])
+    params, weights = c.params, _Weights(c, c.shape()[2])
     mode, size = params["mode"], params["state_size"]
     directions = 2 if params["bidirectional"] else 1
     states = 2 if mode == "lstm" else 1
@@ -74,7 +100,7 @@ def _(c):
     x, last = c[0], [[] for _ in range(states)]
     for layer in range(params["num_layers"]):
         w, r, b = weights.of_layer(layer)
-        made = c.op(_KINDS[mode], x, c.const(w), c.const(r), c.const(b), lengths,
+        made = c.op(_KINDS[mode], x, w, r, b, lengths,
                     *(part[layer] for part in initial), outputs=1 + states, **attrs)
         x = c.op("Transpose", made[0], perm=[0, 2, 1, 3])      # directions beside each other
         x = c.op("Reshape", x, c.ints(0, 0, directions * size))
@@ -121,7 +147,8 @@ def _written_out(c, weights, initial, lengths):
             states = [c.slice(part[layer], 0, direction, direction + 1) if directions > 1
                       else part[layer] for part in initial]
             states = [c.squeeze(state, 0) for state in states]
-            hidden, cell, rows = _steps(c, x, states, kernels, biases, direction, live)
+            names = [*map(weights.turned, kernels), weights.sum(biases)]
+            hidden, cell, rows = _steps(c, x, states, names, direction, live)
             made.append(rows)
             for part, state in zip(last, (hidden, cell)):
                 part.append(c.unsqueeze(state, 0))
@@ -129,17 +156,19 @@ def _written_out(c, weights, initial, lengths):
     return _results(c, x, last)
 
 
-def _steps(c, x, states, kernels, biases, reverse, live):
-    """One layer in one direction: the last states, and the rows of all steps."""
+def _steps(c, x, states, weights, reverse, live):
+    """One layer in one direction: the last states, and the rows of all steps. `weights`: names of
+    the kernels, turned, and of the bias."""
+    *kernels, bias = weights
     params, dtype = c.params, c.dtype()
     batch, size = c.dims()[1], (params["state_size"],) * len(c.dims()[1])
     inner = ((params.get("projection_size") or params["state_size"]),) * len(batch)
-    gates = c.op("Add", c.op("MatMul", x, c.const(kernels[0].T)), c.const(biases[0] + biases[1]))
+    gates = c.op("Add", c.op("MatMul", x, kernels[0]), bias)
     body = c.body()
     hidden = body.input(f"{c.name}_hidden", (batch, inner), dtype)
     cell = body.input(f"{c.name}_cell", (batch, size), dtype)
     row = body.input(f"{c.name}_row", (batch, tuple(4 * s for s in size)), dtype).name
-    row = body.op("Add", row, body.op("MatMul", hidden.name, c.const(kernels[1].T)))
+    row = body.op("Add", row, body.op("MatMul", hidden.name, kernels[1]))
     i, o, f, g = (body.op("Slice", row, c.ints(k * size[0]), c.ints((k + 1) * size[0]), c.ints(1))
                   for k in range(4))
     i, o, f, g = (*(body.op("Sigmoid", gate) for gate in (i, o, f)), body.op("Tanh", g))
@@ -151,7 +180,7 @@ def _steps(c, x, states, kernels, biases, reverse, live):
         state = body.op("Clip", state, low, high)
     result = body.op("Mul", o, body.op("Tanh", state))
     if len(kernels) > 2:
-        result = body.op("MatMul", result, c.const(kernels[2].T))
+        result = body.op("MatMul", result, kernels[2])
     rows = result
     if live is not None:
         counts = body.input(f"{c.name}_counts", (batch, (1,) * len(batch)), np.bool_).name
