@@ -145,6 +145,8 @@ void ConvertMatMulNBits(Call& c) {
   f.bits = bits;
   f.in_integers = c.Attr("accuracy_level", int64_t{0}) == 4 && (bits != 2 || block >= 32);  // as onnxruntime takes the level
   if (bits != 2 && bits != 4 && bits != 8) c.Refuse("attribute bits is " + Text(bits) + "; accepted are 2, 4 and 8");
+  if (const int64_t order = c.Attr("weight_prepacked", int64_t{0}); order != 0)
+    c.Refuse("attribute weight_prepacked is " + Text(order) + ": the weight is in the order of a GPU's kernel; accepted is 0");
   CheckSmall(c, "K, N, block_size", {k, n, block}, 1);
   const int64_t blocks = (k + block - 1) / block, bytes = block * bits / 8;
   if (a.ndim() < 1 || a.shape()[a.ndim() - 1] != k || c.in(2).size() != n * blocks || c.in(1).size() * (8 / bits) < n * blocks * block)

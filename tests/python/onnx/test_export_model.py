@@ -109,6 +109,31 @@ def test_block_takes_shapes_of_samples_and_of_its_last_call(path):
     assert sizes(onnx.load(path).graph.input) == [[5, 4]]
 
 
+class _PassesOver(mx.gluon.HybridBlock):
+    """Has an argument that its graph does not read, as models with optional masks have."""
+
+    def hybrid_forward(self, F, x, mask, scale):
+        return F.broadcast_mul(x, scale)
+
+
+def test_arguments_that_the_graph_does_not_read(path):
+    net, second = _PassesOver(), np.full((2, 1), 3, "float32")
+    types = {"in_types": ["float32", "int64", "float32"], "input_names": ["a", "b", "c"]}
+    for more in ({}, types):
+        mx.onnx.export_model(net, in_shapes=[("n", 4), ("n", 5), ("n", 1)], onnx_file_path=path, **more)
+        inputs = onnx.load(path).graph.input
+        assert sizes(inputs) == [["n", 4], ["n", 1]]
+        np.testing.assert_allclose(run(path, [X, second])[0], X * 3)
+    assert [i.name for i in inputs] == ["a", "c"]
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    block = mx.gluon.SymbolBlock(y * 2, [x, y])
+    for shapes in ([(3,), (2, 4)], {"x": (3,), "y": (2, 4)}):
+        mx.onnx.export_model(block, in_shapes=shapes, onnx_file_path=path)
+        np.testing.assert_allclose(run(path, {"y": X})[0], X * 2)
+    with pytest.raises(ValueError, match="in_shapes has 3 entries; accepted: one for each of x, y"):
+        mx.onnx.export_model(block, in_shapes=[(3,)] * 3, onnx_file_path=path)
+
+
 def test_free_sizes(path):
     mx.onnx.export_model(DENSE, params(), [(2, 4)], np.float32, path, dynamic=True, dynamic_input_shapes=[("rows", 4)])
     model = onnx.load(path)

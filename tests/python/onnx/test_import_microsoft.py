@@ -385,6 +385,12 @@ def test_weights_in_numbers_of_a_table(kind, columns):
     check(made("MatMulBnb4", ["x", "w", "s"], K=columns, N=6, block_size=block, quant_type=kind), {"x": floats(2, 3, columns)}, weights)
 
 
+def test_weights_whose_order_is_named():
+    """onnxruntime's optimizer says in each file whether the weight is in a GPU's order."""
+    weights = {"w": RANDOM.randint(0, 256, (6, 2, 8)).astype("uint8"), "s": RANDOM.uniform(0.5, 1.5, 12).astype("float32")}
+    check(made("MatMulNBits", ["x", "w", "s"], K=32, N=6, bits=4, block_size=16, weight_prepacked=0), {"x": floats(3, 32)}, weights)
+
+
 # What is refused.
 
 @pytest.mark.parametrize("op, shapes, attributes, what", [
@@ -398,6 +404,7 @@ def test_weights_in_numbers_of_a_table(kind, columns):
     ("MatMulBnb4", [(2, 8)] * 3, {"K": 8, "N": 2, "block_size": 16, "quant_type": 2}, "accepted are 0 and 1"),
     ("LinearAttention", [(1, 2, 8)] * 3, {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear", "state_window": 2},
      "accepted is 0"),
+    ("MatMulNBits", [(2, 16)] * 3, {"K": 16, "N": 1, "block_size": 16, "weight_prepacked": 1}, "order of a GPU's kernel; accepted is 0"),
 ])
 def test_refusals_say_what_is_accepted(op, shapes, attributes, what):
     feeds = {f"x{i}": floats(*shape) for i, shape in enumerate(shapes)}

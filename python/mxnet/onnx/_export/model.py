@@ -40,9 +40,11 @@ def export_model(sym, params=None, in_shapes=None, in_types=np.float32,
     params : dict of str to NDArray, list of such dicts, or str
         Parameters, or the path of a file of them. ``arg:`` and ``aux:`` before names are accepted.
     in_shapes : list of tuple of int
-        A shape for each input, in the order of `sym.list_arguments()`, labels left out. Arrays are
-        taken for their shapes and dtypes. A dictionary has shapes by name. Inputs behind the last
-        shape get theirs by inference. A text or None in the place of a size makes it free.
+        A shape for each input, in the order of `sym.list_arguments()`, labels left out; for a
+        block, one for each argument of its call. Arguments that its graph does not read are no
+        inputs of the model. Arrays are taken for their shapes and dtypes. A dictionary has shapes
+        by name. Inputs behind the last shape get theirs by inference. A text or None in the place
+        of a size makes it free.
     in_types : dtype or list of dtype
         Dtypes of inputs: one for all of them, or one for each.
     onnx_file_path : str or path
@@ -229,6 +231,7 @@ class _Export:
         data = self._source.data()
         if given is None:
             return {name: name for name in [*data, *self._source.labels]}
+        given = self._source.read(given)
         if len(given) != len(data):
             raise CheckedValueError(f"[onnx.export_model] input_names has {len(given)} names for "
                                     f"the inputs {', '.join(data)}; accepted: one for each")

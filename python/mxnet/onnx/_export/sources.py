@@ -13,7 +13,8 @@ __all__ = ["Source", "read_model"]
 
 class Source:
     """A graph to export: `symbol`, `parameters` (NDArrays by name), `shapes` and `dtypes` of inputs
-    that were told, and `free`: {input: {axis: label}}."""
+    that were told, and `free`: {input: {axis: label}}. `arguments` are names of what a block is
+    called with, whether the graph reads it or not."""
 
     def __init__(self, symbol, parameters):
         self.symbol = symbol
@@ -22,28 +23,36 @@ class Source:
         self.inputs = [n for n in symbol.list_arguments() + symbol.list_auxiliary_states()
                        if n not in self.parameters]
         self.labels = _labels(symbol, set(self.inputs))
+        self.arguments = []
         self.shapes, self.dtypes, self.free = {}, {}, {}
 
     def data(self):
         """Inputs that are no labels."""
         return [n for n in self.inputs if n not in self.labels]
 
+    def read(self, values):
+        """Of values for each argument of a block, those of inputs that the graph reads; else all."""
+        values = list(values)
+        if len(values) != len(self.arguments):
+            return values
+        return [value for name, value in zip(self.arguments, values) if name in self.inputs]
+
     def _match(self, values, what):
         """{input: value} of a list that has one for each input, with or without labels."""
         if isinstance(values, dict):
-            unknown = [name for name in values if name not in self.inputs]
+            unknown = [name for name in values if name not in (*self.inputs, *self.arguments)]
             if unknown:
                 raise CheckedValueError(f"[onnx.export_model] {what} has {', '.join(unknown)}; "
                                         f"accepted: inputs, {', '.join(self.inputs)}")
-            return dict(values)
-        values = list(values)
+            return {name: value for name, value in values.items() if name in self.inputs}
+        values = self.read(values)
         for names in (self.data(), self.inputs):
             if len(values) == len(names):
                 return dict(zip(names, values))
         if len(values) < len(self.data()):      # the rest is inferred, as states from the data
             return dict(zip(self.data(), values))
         raise CheckedValueError(f"[onnx.export_model] {what} has {len(values)} entries; accepted: "
-                                f"one for each of {', '.join(self.data()) or 'no inputs'}")
+                                f"one for each of {', '.join(self.arguments or self.data()) or 'no inputs'}")
 
     def set_shapes(self, in_shapes):
         """Take shapes, or arrays that have them; a name or None for a size makes it free."""
@@ -95,7 +104,7 @@ def _check_sizes(name, shape):
 
 
 def _one_each(in_types, source):
-    count = len(in_types)
+    count = len(in_types if isinstance(in_types, dict) else source.read(in_types))
     if not isinstance(in_types, dict) and count not in (len(source.inputs), len(source.data())):
         raise CheckedValueError(f"[onnx.export_model] in_types has {count} dtypes for "
                                 f"{len(source.data())} inputs; accepted: one, or one for each")
@@ -241,6 +250,7 @@ def _of_block(block, params, in_shapes, in_types):
         source = Source(symbol, {**_parameters(arrays), **_parameters(params)})
         trace, variables = block._traces.last, block._cached_graph[0]
         names = [v.name for v in variables if v.name in source.inputs]
+        source.arguments = [v.name for v in variables]
         source.inputs.sort(key=lambda n: names.index(n) if n in names else len(names))
         if trace is not None and trace.full is not None and trace.out is symbol:
             for variable, shape, dtype in zip(variables, trace.full[1], trace.full[3]):
