@@ -239,7 +239,7 @@ class FeedForward:
             module.install_monitor(monitor)
         self._init_params(list(data.provide_data) + list(data.provide_label))
         module.init_params(self.initializer, self.arg_params, self.aux_params)
-        module.init_optimizer(kvstore, self.optimizer, self.kwargs)
+        self._init_optimizer(module, kvstore)
         logger.info("Start training with %s", self.ctx)
         data.reset()
         for epoch in range(self.begin_epoch, self.num_epoch):
@@ -260,6 +260,14 @@ class FeedForward:
         if self.sym_gen is None:
             return Module(self.symbol, names, labels, **options)
         return BucketingModule(lambda key: (self.sym_gen(key), names, labels), data.default_bucket_key, **options)
+
+    def _init_optimizer(self, module, kvstore):
+        """`kwargs` get what the optimizer is told of the network, which programs of 1.x read there."""
+        told = ("sym", "param_idx2name")
+        module.init_optimizer(kvstore, self.optimizer, {name: value for name, value in self.kwargs.items() if name not in told})
+        trained = module if self.sym_gen is None else module._curr_module
+        self.kwargs["sym"] = self.symbol
+        self.kwargs["param_idx2name"] = trained._index_to_name(trained._update_on_kvstore)
 
     def _train(self, module, epoch, train_data, eval_metric, batch_end_callback, logger, monitor):
         """One epoch: a pass over the data, or `epoch_size` batches, which go on where the epoch

@@ -143,3 +143,37 @@ def test_weights_after_50_steps(options, expected):
     model.fit(mx.io.NDArrayIter(x, np.arange(20) % 2, 4), kvstore=store)
     f, g, bias = (model.arg_params[name].asnumpy() for name in ('f_weight', 'g_weight', 'g_bias'))
     assert [f.sum(), g.sum(), f[1, 2], bias[1]] == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize('store, names', [
+    ('local', ['f_weight', 'f_bias']),
+    (None, ['f_weight', 'f_weight', 'f_bias', 'f_bias'])])
+def test_fit_leaves_what_the_optimizer_was_told_in_kwargs(store, names):
+    """As 1.9.1 does. A store updates once for all devices; without one each device updates, and
+    their indices alternate. A second fit, and a copy, take the arguments as they are."""
+    model = mx.model.FeedForward(network(), TWO, 1, learning_rate=.1)
+    assert sorted(model.kwargs) == ['learning_rate']
+    for trained in (model, copy.deepcopy(model)):
+        trained.fit(mx.io.NDArrayIter(X, Y, 2), kvstore=store)
+        trained.fit(mx.io.NDArrayIter(X, Y, 2), kvstore=store)
+        assert sorted(trained.kwargs) == ['learning_rate', 'param_idx2name', 'sym']
+        assert trained.kwargs['sym'] is trained.symbol
+        assert trained.kwargs['param_idx2name'] == dict(enumerate(names))
+
+
+def test_kwargs_of_an_optimizer_that_was_made_before_and_of_buckets():
+    model = mx.model.FeedForward(network(), num_epoch=1, optimizer=mx.optimizer.SGD(rescale_grad=.5))
+    model.fit(mx.io.NDArrayIter(X, Y, 2))
+    assert model.kwargs == {'sym': model.symbol, 'param_idx2name': {0: 'f_weight', 1: 'f_bias'}}
+
+    class Bucketed(mx.io.NDArrayIter):
+        default_bucket_key = 3
+
+        def next(self):
+            batch = super().next()
+            batch.bucket_key = 3
+            batch.provide_data, batch.provide_label = self.provide_data, self.provide_label
+            return batch
+    model = mx.model.FeedForward(lambda key: network(), num_epoch=1)
+    model.fit(Bucketed(X, Y, 2))
+    assert model.kwargs['sym'] is model.symbol and model.kwargs['param_idx2name'] == {0: 'f_weight', 1: 'f_bias'}
