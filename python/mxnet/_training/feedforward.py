@@ -262,7 +262,7 @@ class FeedForward:
         return BucketingModule(lambda key: (self.sym_gen(key), names, labels), data.default_bucket_key, **options)
 
     def _init_optimizer(self, module, kvstore):
-        """`kwargs` get what the optimizer is told of the network, which programs of 1.x read there."""
+        """`kwargs` get what the optimizer is told of the network: programs of 1.x read it there."""
         told = ("sym", "param_idx2name")
         module.init_optimizer(kvstore, self.optimizer, {name: value for name, value in self.kwargs.items() if name not in told})
         trained = module if self.sym_gen is None else module._curr_module

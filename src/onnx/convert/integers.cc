@@ -54,6 +54,20 @@ struct SignedNumbers {
   Value numbers, rest, zero;
 };
 
+/* The least and the largest of n > 0 bytes, in blocks and without references, so that compilers
+ * make vectors of it. */
+std::pair<int8_t, int8_t> EndsOf(const int8_t* at, int64_t n) {
+  constexpr int kBlock = 64;
+  int8_t low[kBlock], high[kBlock];
+  std::fill_n(low, kBlock, at[0]), std::fill_n(high, kBlock, at[0]);
+  const auto take = [&](int count) {
+    for (int i = 0; i < count; ++i) low[i] = at[i] < low[i] ? at[i] : low[i], high[i] = at[i] > high[i] ? at[i] : high[i];
+  };
+  for (; n >= kBlock; n -= kBlock, at += kBlock) take(kBlock);
+  take(static_cast<int>(n));
+  return {*std::min_element(low, low + kBlock), *std::max_element(high, high + kBlock)};
+}
+
 /* The least and the largest of int8 weights less the zero points of their filters. Stored ones are
  * read for this, and are no more in memory then than before. */
 std::pair<int64_t, int64_t> RangeOf(const Call& c, const Value& numbers, const Value& zero) {
@@ -69,19 +83,20 @@ std::pair<int64_t, int64_t> RangeOf(const Call& c, const Value& numbers, const V
   const int64_t rows = static_cast<int64_t>(zeros.size()), each = numbers.size() / rows;
   int64_t least = std::numeric_limits<int64_t>::max(), most = std::numeric_limits<int64_t>::min();
   for (int64_t r = 0; r < rows; ++r, at += each) {
-    const auto ends = std::minmax_element(at, at + each);
-    least = std::min<int64_t>(least, *ends.first - zeros[r]);
-    most = std::max<int64_t>(most, *ends.second - zeros[r]);
+    const auto [low, high] = EndsOf(at, each);
+    least = std::min<int64_t>(least, low - zeros[r]);
+    most = std::max<int64_t>(most, high - zeros[r]);
   }
   folded->Put("range", of, {c.IntTensor({least, most}).array});
   return {least, most};
 }
 
 /*
- * Bytes without sign are moved by 128. A zero point goes into the numbers where these stay bytes;
- * else what does not fit is a second weight.
+ * Bytes without sign are moved by 128. A zero point goes into the numbers where these stay bytes.
+ * Else it stays apart, or, in layers of several groups, what does not fit is a second weight: no
+ * fast kernel of those takes zero points.
  */
-SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
+SignedNumbers SignedWeight(const Call& c, const Quantity& w, bool in_groups) {
   SignedNumbers s;
   Value zero = w.zero;
   s.numbers = w.numbers;
@@ -91,13 +106,14 @@ SignedNumbers SignedWeight(const Call& c, const Quantity& w) {
   s.zero = c.Reshape(wide, Shape{wide.size()});
   if (!s.zero.known()) return s;
   const auto [least, most] = RangeOf(c, s.numbers, wide);
-  if (most > 127 + 127) return s;
+  const bool fits = least >= -128 && most <= 127;
+  if (!fits && (!in_groups || most > 127 + 127)) return s;
   Sizes dims(static_cast<size_t>(s.numbers.ndim()), 1);
   dims[0] = wide.size();
   const Value moved = Sub(c, c.Cast(s.numbers, kInt32), c.Reshape(wide, Shape(dims)));
-  const Value cut = least < -128 || most > 127 ? Clip(c, moved, -128, 127) : moved;
+  const Value cut = fits ? moved : Clip(c, moved, -128, 127);
   s.numbers = c.Cast(cut, kInt8), s.zero = Value();
-  if (least < -128 || most > 127) s.rest = c.Cast(Sub(c, moved, cut), kInt8);
+  if (!fits) s.rest = c.Cast(Sub(c, moved, cut), kInt8);
   return s;
 }
 
@@ -151,9 +167,9 @@ bool PutLayer(const Call& c, const LayerForm& f, const SignedNumbers& w, std::ve
   return true;
 }
 
-Value Layer(const Call& c, const char* op, const LayerForm& f, const AttrDict& window) {
+Value Layer(const Call& c, const char* op, const LayerForm& f, const AttrDict& window, bool in_groups) {
   if (!AreIntegers(f)) return Value();
-  SignedNumbers w = SignedWeight(c, f.w);
+  SignedNumbers w = SignedWeight(c, f.w, in_groups);
   std::vector<Value> operands;
   AttrDict attrs = window;
   if (w.rest.kind == Value::kNone) return PutLayer(c, f, w, &operands, &attrs) ? c.Op(op, operands, attrs) : Value();
@@ -189,11 +205,12 @@ Value IntegerConvolution(const Call& c, const LayerForm& f, const Window& window
                 {"dilate", Text(window.dilate)},
                 {"pad", Text(window.before)},
                 {"pad_end", Text(window.after)},
-                {"num_group", Text(groups)}});
+                {"num_group", Text(groups)}},
+               groups != 1);
 }
 
 Value IntegerDense(const Call& c, const LayerForm& f) {
-  return f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 ? Value() : Layer(c, "_integer_dense", f, {});
+  return f.w.numbers.ndim() != 2 || f.x.numbers.ndim() < 1 ? Value() : Layer(c, "_integer_dense", f, {}, false);
 }
 
 Value IntegerProduct(const Call& c, const Quantity& a, const Quantity& b, const Quantity& y, int dtype) {

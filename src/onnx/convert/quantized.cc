@@ -57,7 +57,7 @@ bool IsZero(const Value& v) {
 
 void MakeSigned(const Call& c, Value* x, Value* zero) {
   if (x->dtype() != kUint8) return;
-  *x = c.Cast(AddNumber(c, c.Cast(*x, kInt16), -128), kInt8);
+  *x = c.Cast(WithNumber(c, "_npi_bitwise_xor_scalar", *x, 128), kInt8);  // less 128, in bytes alone
   const Value wide = zero->kind == Value::kNone ? c.Scalar(0, kInt16) : c.Cast(*zero, kInt16);
   *zero = AddNumber(c, wide, -128);
 }

@@ -42,6 +42,10 @@ struct ConvCall {
   EpilogueOp post;
 };
 
+/* Do rows of an image's results, of this width, fill vectors better than so few filters do? Its
+ * convolution in steps of 1 along the rows is best on planes then. */
+bool RowsFillVectors(int64_t channels, int64_t filters, int64_t width);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_SHARED_CONV_CALL_H_

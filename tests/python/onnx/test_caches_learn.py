@@ -86,7 +86,7 @@ def test_attention_to_caches_learns(case):
 @pytest.mark.parametrize("window", [{}, {"local_window_size": 4, "sliding_window_cache": 1}])
 @pytest.mark.parametrize("each", [False, True])
 def test_caches_of_few_bits_pass_gradients_to_what_they_were_not_given(bits, window, each):
-    """Gradients are those of plain caches with the same numbers; keys and values pass the rounding."""
+    """As of plain caches with the same numbers; gradients pass the rounding of keys and values."""
     made, feeds, weights = group_query(4, [9, 9] if window else None, room=6 if window else 4, **window)
     del made.attribute[:]
     kind, most = "PER_CHANNEL" if each else "PER_TENSOR", 127 if bits == 8 else 7
@@ -102,7 +102,7 @@ def test_caches_of_few_bits_pass_gradients_to_what_they_were_not_given(bits, win
         weights[past] = (whole[past] * scale).astype("f")
     plain = {**feeds, **{n: weights.pop(n) for n in ("k", "v", "pk", "pv")}}
     packed = {n: w.astype("i1") if bits == 8 else (w[..., ::2] + 8 + (w[..., 1::2] + 8) * 16).astype("u1") for n, w in whole.items()}
-    results = []
+    results, og = [], None
     for stored in (False, True):
         more = {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": bits} if stored else {}
         names = [*made.input, *([""] * (12 - len(made.input))), *(["ks", "vs"] if stored else [])]
@@ -116,7 +116,7 @@ def test_caches_of_few_bits_pass_gradients_to_what_they_were_not_given(bits, win
         block = mx.onnx.load(data).to_block()
         with autograd.record():
             y, key, value = block(*arrays)
-        og = og if stored else mx.nd.array(floats(*y.shape))
+        og = mx.nd.array(floats(*y.shape)) if og is None else og
         y.backward(og)
         results.append([y.asnumpy(), *(a.grad.asnumpy() for a in arrays[:3])])
         for one, other in zip((y, key, value), ours(data, given)):

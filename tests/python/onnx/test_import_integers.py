@@ -115,9 +115,8 @@ def test_residual_blocks(activation, weight, each_filter):
     low, high = b.constant(0.0, "f4"), b.constant(200.0, "f4")
     y = b.op("Clip", b.conv(x, (8, 16, 3, 3), strides=[2, 2], pads=[0, 1, 1, 0]), low, high)
     b.steps(y, 1.2713, 20, out="y")
-    # Weights that do not fit into int8 are two, with sums in floats behind them.
-    made = check_steps(b, image(2, 3, 11, 10), floats=SUMS if weight == "u1" else [])
-    assert made.count("_integer_convolution") == (8 if weight == "u1" else 4)
+    made = check_steps(b, image(2, 3, 11, 10))
+    assert made.count("_integer_convolution") == 4  # also where weights less their zero points are no int8
     assert "_integer_pair" not in made  # the sum is part of a convolution
 
 
@@ -259,7 +258,7 @@ def test_dense_layers(activation, weight, each_filter):
     y = b.through(b.op("Reshape", y, b.constant([-1, 24])), 0.05, 5)
     y = b.op("Gemm", y, b.kernel((9, 24), 0), b.bias(9), transB=1)
     b.steps(y, 0.3093, 120, out="y")
-    made = check_steps(b, image(2, 15, 32), floats=SUMS if weight == "u1" else [])
+    made = check_steps(b, image(2, 15, 32))
     assert "_integer_table" in made and "_integer_dense" in made
     assert weight == "u1" or len(made) == 5
 
@@ -301,6 +300,23 @@ def exact_sums():
 
 def test_sums_are_exact():
     exact_sums()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 8])
+@pytest.mark.parametrize("pads", [0, 2])
+@pytest.mark.parametrize("each_filter", [False, True])
+def test_weights_around_any_zero_are_exact(groups, pads, each_filter):
+    """Less their zero points, such weights are no bytes; what is around an image is the data's."""
+    x, w = extremes("u1", (2, 64, 7, 6)), extremes("u1", (16, 64 // groups, 3, 3))
+    zeros = np.arange(16, dtype="u1") * 17 if each_filter else np.array(99, "u1")
+    data = model([node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], group=groups, pads=[pads] * 4)], {"x": x},
+                 {"w": w, "xz": np.array(77, "u1"), "wz": zeros})
+    wide = np.pad(x.astype(int) - 77, [(0, 0), (0, 0), (pads, pads), (pads, pads)])
+    windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), (2, 3))
+    windows = windows.reshape(2, groups, 64 // groups, *windows.shape[2:])
+    less = w.astype(int) - (zeros.reshape(16, 1, 1, 1) if each_filter else 99)
+    want = np.einsum("bgchwij,gfcij->bgfhw", windows, less.reshape(groups, 16 // groups, *less.shape[1:]))
+    np.testing.assert_array_equal(ours(data, {"x": x})[0], want.reshape(2, 16, *want.shape[3:]))
 
 
 @pytest.mark.parametrize("level", ["AVX2", "SSE41"])

@@ -30,7 +30,7 @@ def texts(ids):
         return [mx.nd.array(a, dtype="int32") for a in (ids, places, np.ones_like(ids))] + caches(len(ids))
 
 
-def train(block, goal, rounds=100):
+def train(block, goal, rounds=200):
     """Teaches the decoder that each token is followed by that which `goal` says."""
     with mx.util.np_shape(True):
         trainer = gluon.Trainer(block.collect_params(), "adam", {"learning_rate": 0.05})
@@ -58,7 +58,7 @@ def test_the_decoder_of_a_search_learns(outer, tmp_path):
     weights = {t.name for t in (file.graph.initializer if outer else file.graph.node[0].attribute[0].g.initializer) if t.data_type == 1}
     assert {n for n, p in block.collect_params().items()} <= weights
     losses = train(block, lambda ids: (ids + 1) % VOCAB)
-    assert losses[-1] < 0.2 * losses[0]
+    assert losses[-1] < 0.02 * losses[0]
     written = mx.onnx.export_model(block, onnx_file_path=str(tmp_path / "trained.onnx"))
     want = [[3, 4, 5, 6, 7, 8, 9, 10]]
     assert search(**feeds).asnumpy().tolist() != want

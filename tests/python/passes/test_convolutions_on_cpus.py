@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mxnet as mx
+import processor
 from test_passes import bind, off, operators, run
 
 pytestmark = pytest.mark.cpu
@@ -218,6 +219,30 @@ def test_leaky_relu_takes_any_layout(act):
     assert operators(plan).count("_to_layout") <= 2  # in front and behind
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("filters, gamma, size", [
+    (10, (10,), (14, 13)), (32, (32,), (14, 13)), (32, (1, 32), (14, 13)), (16, (1,), (14, 13)), (16, (2, 16, 12, 11), (14, 13)),
+    (96, (96,), (32,)), (2100, (2100,), (5, 4))])
+def test_slopes_of_channels_take_any_layout(filters, gamma, size, dtype):
+    """MTCNN and ArcFace: PReLU brought each convolution's result into planes, and back."""
+    kernel, stride = (3,) * len(size), (2 if len(size) == 1 else 1,) * len(size)
+    act = mx.sym.LeakyReLU(mx.sym.Convolution(X, num_filter=filters, kernel=kernel, stride=stride, name="a"),
+                           gamma=mx.sym.Variable("gamma", shape=gamma), act_type="prelu")
+    net = mx.sym.Pooling(act, kernel=(2,) * len(size), pool_type="max")
+    shapes = {"x": (2, 32 if len(size) == 1 else 8, *size)}
+    if dtype == "float32":
+        plan = alike(net, shapes)
+    else:
+        plan = bind(net, shapes, dtype=dtype)
+        with off("layout"):
+            other = bind(net, shapes, dtype=dtype)
+        assert operators(other).count("_to_layout") == 0
+        for e in (plan, other):
+            e.forward()
+        np.testing.assert_allclose(*(e.outputs[0].astype("float32").asnumpy() for e in (plan, other)), rtol=2e-2, atol=2e-2)
+    assert operators(plan).count("_to_layout") <= 2  # in front and behind
+
+
 @pytest.mark.parametrize("part", [
     lambda x: mx.sym.slice(x, begin=(None, 8), end=(None, 24)),
     lambda x: mx.sym.slice(x, begin=(None, 24), end=(None, None), step=(None, -1)),
@@ -239,3 +264,63 @@ def test_parts_of_images_stay_as_they_are(part, size):
     assert operators(plan).count("_to_layout") <= 2  # in front and behind
     assert any(t["layout"] == "channels-last" for n in plan.explain(runs=0).plan["nodes"] if "slice" in n["op"] for t in n["outputs"]) or (
         plan.outputs[0].shape[1] == 1)
+
+
+ROWS = [  # channels, filters, size, kernel, stride, dilate, pad
+    (1, 6, (28, 28), (5, 5), (1, 1), (1, 1), (2, 2)), (3, 10, (30, 31), (3, 3), (1, 1), (1, 1), (0, 0)),
+    (2, 1, (9, 130), (3, 4), (2, 1), (1, 1), (1, 3)), (15, 7, (7, 16), (4, 3), (3, 1), (2, 1), (3, 0)),
+    (5, 3, (12, 200), (1, 7), (1, 1), (1, 9), (0, 20)), (3, 4, (5, 40), (5, 1), (1, 1), (1, 1), (2, 0)),
+    (1, 2, (6, 97), (3, 3), (1, 1), (3, 40), (5, 39))]
+
+
+@pytest.mark.parametrize("act", ["relu", "sigmoid", "tanh", "leaky", None])
+@pytest.mark.parametrize("channels, filters, size, kernel, stride, dilate, pad", ROWS)
+def test_few_filters_stay_on_planes(channels, filters, size, kernel, stride, dilate, pad, act):
+    """LeNet's first layer left most of each vector of filters empty."""
+    net = mx.sym.Convolution(X, num_filter=filters, kernel=kernel, stride=stride, dilate=dilate, pad=pad, name="a")
+    if act:
+        net = mx.sym.LeakyReLU(net, act_type=act) if act == "leaky" else mx.sym.Activation(net, act_type=act)
+    plan = alike(net, {"x": (3, channels, *size)})
+    if processor.has_avx512():
+        assert len(operators(plan)) == 1
+        ran = str(plan.explain(runs=1))
+        assert "products along rows" in ran or (channels == 1 and "depthwise on planes" in ran)
+
+
+def test_addends_of_few_filters():
+    """The sum is part of the convolution; a constant is no image of its own."""
+    conv = mx.sym.Convolution(X, num_filter=5, kernel=(3, 3), pad=(1, 1), name="a")
+    net = mx.sym.Activation(mx.sym.Convolution(conv, num_filter=5, kernel=(3, 3), pad=(1, 1), name="b") + conv, act_type="relu")
+    plan = alike(net, {"x": (2, 3, 21, 22)})
+    assert len(operators(plan)) == 2 or not processor.has_avx512()
+
+
+@pytest.mark.parametrize("channels", [2, 3, 4, 5, 7, 9, 12, 15, 30])
+@pytest.mark.parametrize("form", [
+    {"kernel": (2, 2), "stride": (2, 2), "pool_type": "max"}, {"kernel": (3, 3), "stride": (2, 2), "pool_type": "avg", "pad": (1, 1)},
+    {"kernel": (3, 2), "stride": (2, 1), "pool_type": "max", "pooling_convention": "full"},
+    {"kernel": (2, 3), "pool_type": "avg", "count_include_pad": False, "pad": (1, 1)}, {"kernel": (2, 2), "pool_type": "sum"},
+    {"kernel": (3, 3), "stride": (3, 3), "pool_type": "lp", "p_value": 2}, {"kernel": (7, 7), "stride": (2, 2), "pool_type": "avg"}])
+@pytest.mark.parametrize("planes", [False, True])
+def test_pooling_of_few_channels(channels, form, planes):
+    """Channels that end within a vector."""
+    net = X if planes else mx.sym.Convolution(X, num_filter=channels, kernel=(1, 1), stride=(1, 2), name="a")
+    alike(mx.sym.Pooling(net, **form), {"x": (2, channels if planes else 3, 13, 29)}, 1e-4)
+
+
+@pytest.mark.parametrize("filters", [1, 2, 3, 8])
+@pytest.mark.parametrize("kernel, stride, pad, adj", [
+    ((9, 9), (2, 2), (4, 4), (1, 1)), ((4, 4), (2, 2), (1, 1), (0, 0)), ((5, 3), (3, 1), (0, 1), (2, 0)), ((3, 5), (4, 6), (1, 2), (1, 3)),
+    ((2, 11), (1, 2), (0, 5), (0, 1))])
+@pytest.mark.parametrize("batch, size", [(1, (17, 13)), (3, (40, 6)), (1, (1, 5))])
+def test_transposed_windows_that_overlap(filters, kernel, stride, pad, adj, batch, size):
+    """FSRCNN's last layer took four times as long."""
+    conv = mx.sym.Activation(mx.sym.Convolution(X, num_filter=24, kernel=(1, 1), name="a"), act_type="relu")
+    net = mx.sym.Deconvolution(conv, num_filter=filters, kernel=kernel, stride=stride, pad=pad, adj=adj, no_bias=filters == 3, name="b")
+    shapes = {"x": (batch, 16, *size)}
+    try:
+        net.infer_shape(**shapes)
+    except mx.MXNetError:
+        return  # nothing is left of one line
+    plan = alike(net, shapes)
+    assert "added windows of GEMMs" in str(plan.explain(runs=1))

@@ -31,7 +31,7 @@ class Source:
         return [n for n in self.inputs if n not in self.labels]
 
     def read(self, values):
-        """Of values for each argument of a block, those of inputs that the graph reads; else all."""
+        """Of values for each argument of a block, those of inputs of the graph; else all."""
         values = list(values)
         if len(values) != len(self.arguments):
             return values

@@ -10,6 +10,7 @@
 #include "operator/nodes/quantize_nodes.h"
 #include "operator/quantized/quantized.h"
 #include "operator/record/traits.h"
+#include "operator/shared/conv_call.h"
 
 namespace mxnet {
 namespace {
@@ -201,11 +202,23 @@ class LayoutChooser {
     return few && LayoutOf(c.inputs[0]) == Layout::kPlain && 2 * y[2] > x[2] + 1 && 2 * y[3] > x[3] + 1;
   }
 
+  // Does a convolution of few channels with few filters read planes in steps of 1?
+  bool HasFewFilters(const Node& n, const NodePtr& original, const Choice& c) const {
+    if (!brings_data_ || !IsConvolution(n) || !c.image_in[0] || tensors_.at(c.inputs[0]).shape.ndim() != 4) return false;
+    const Tensor& data = tensors_.at(c.inputs[0]);
+    const Shape &x = data.shape, &w = tensors_.at(c.inputs[1]).shape, y = TensorOf(original, 0).shape;
+    for (size_t i = 2; i < c.inputs.size(); ++i)  // an addend may be one, but no weight
+      if (c.image_in[i] && (tensors_.at(c.inputs[i]).shape != y || LayoutOf(c.inputs[i]) != Layout::kPlain)) return false;
+    const bool every = LayoutOf(c.inputs[0]) == Layout::kPlain && data.dtype == kFloat32 && w[1] == x[1] && w[0] == y[1];
+    return every && 2 * y[3] > x[3] + 1 && nn::RowsFillVectors(x[1], w[0], y[3]);
+  }
+
   // An operator of images takes any mixture of layouts, and gives channels last.
   void ChooseForImages(const Node& n, const NodePtr& original, Choice* c) {
     const Op& op = *n.op();
     const int count = static_cast<int>(c->inputs.size());
-    if (StaysPlain(n, original, *c) || StaysOnPlanes(n, original, *c)) return ConvertImages(c, Layout::kPlain);
+    if (StaysPlain(n, original, *c) || StaysOnPlanes(n, original, *c) || HasFewFilters(n, original, *c))
+      return ConvertImages(c, Layout::kPlain);
     if (WantsChannelsLast(n, *c)) c->inputs[0] = Convert(c->inputs[0], Layout::kChannelsLast);
     for (int i = 0; i < count; ++i)
       if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);

@@ -53,7 +53,7 @@ int LoopOf(int type) { return type == kElu ? kActElu : type == kSelu ? kActSelu 
 struct Channels {
   int64_t outer = 1, channels = 1, inner = 1;
   bool shared = false;
-  Channels(const Shape& data, const Shape& gamma) {
+  Channels(const Shape& data, const Shape& gamma, Layout layout = Layout::kPlain) {
     shared = gamma.Size() == 1;
     if (!shared && gamma == data) {
       channels = data.Size();
@@ -64,6 +64,7 @@ struct Channels {
       return;
     }
     outer = data[0], channels = data[1], inner = data.Prod(2, data.ndim());
+    if (layout == Layout::kChannelsLast) outer *= inner, inner = 1;
   }
   bool Rows() const { return inner == 1 && !shared; }  // neighbours have slopes of their own
 };
@@ -104,9 +105,33 @@ std::vector<float> Slopes(const TBlob& gamma) {
   ReadFloats(gamma, 0, slopes.data(), gamma.Size());
   return slopes;
 }
+/* Where neighbours have slopes of their own: these, so often that `length` numbers from any place
+ * on find theirs side by side, from place % channels on. */
+template <typename T>
+std::vector<T> Repeated(const T* slopes, int64_t channels, int64_t length) {
+  std::vector<T> all(static_cast<size_t>(length + channels));
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i < static_cast<size_t>(channels) ? slopes[i] : all[i - static_cast<size_t>(channels)];
+  return all;
+}
+template <typename T>
+void PreluOfRows(const Channels& c, int dtype, const T* x, const T* gamma, T* y) {
+  constexpr int64_t kRow = 512;
+  if (c.outer == 1 || c.channels >= kRow)
+    return ParallelFor(c.outer, std::max<int64_t>(1, kGrain / c.channels), [&](int64_t b, int64_t e) {
+      for (int64_t o = b; o < e; ++o) MXNET_CPU_CALL(PreluRow)(dtype, x + o * c.channels, gamma, y + o * c.channels, c.channels);
+    });
+  const int64_t n = c.outer * c.channels;
+  const std::vector<T> slopes = Repeated(gamma, c.channels, std::min(n, kRow));
+  Ran("vector loop");
+  ParallelFor((n + kRow - 1) / kRow, kGrain / kRow, [&](int64_t b, int64_t e) {
+    for (int64_t at = b * kRow; at < std::min(n, e * kRow); at += kRow)
+      MXNET_CPU_CALL(PreluRow)(dtype, x + at, slopes.data() + at % c.channels, y + at, std::min(kRow, n - at));
+  });
+}
 void PreluOfHalves(KernelArgs& args, const Channels& c) {
-  const std::vector<float> slopes = Slopes(args.in[1]);
+  const std::vector<float> slopes = Slopes(args.in[1]), rows = c.Rows() ? Repeated(slopes.data(), c.channels, kPiece) : slopes;
   ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t at, int64_t n) {
+    if (c.Rows()) return MXNET_CPU_CALL(PreluRow)(kFloat32, v[0], rows.data() + at % c.channels, v[1], n);
     ForChannels(c, at, n, [&](int64_t channel, int64_t i, int64_t count) {
       MXNET_CPU_CALL(ActivationForward)(kActLeaky, kFloat32, v[0] + i, v[1] + i, count, slopes[static_cast<size_t>(channel)]);
     });
@@ -159,8 +184,8 @@ void Forward(KernelArgs& args) {
     });
   }
   if (IsHalf(args.in[0].dtype) && given.act_type == kPrelu) {
-    const Channels c(args.in[0].shape, args.in[1].shape);
-    if (!c.Rows()) return PreluOfHalves(args, c);
+    const Channels c(args.in[0].shape, args.in[1].shape, args.in[0].layout);
+    if (!c.Rows() || c.channels < kPiece) return PreluOfHalves(args, c);
   }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
@@ -170,12 +195,9 @@ void Forward(KernelArgs& args) {
     const int dtype = a.in[0].dtype;
     const int64_t n = a.out[0].Size();
     if (p.act_type == kPrelu) {
-      const Channels c(a.in[0].shape, a.in[1].shape);
+      const Channels c(a.in[0].shape, a.in[1].shape, a.in[0].layout);
       const T* gamma = a.in[1].data<T>();
-      if (c.Rows())
-        return ParallelFor(c.outer, std::max<int64_t>(1, kGrain / c.channels), [&](int64_t b, int64_t e) {
-          for (int64_t o = b; o < e; ++o) MXNET_CPU_CALL(PreluRow)(dtype, x + o * c.channels, gamma, y + o * c.channels, c.channels);
-        });
+      if (c.Rows()) return PreluOfRows(c, dtype, x, gamma, y);
       Ran("vector loop");
       if (c.shared)
         return ParallelFor(n, kGrain, [&](int64_t b, int64_t e) {
@@ -413,6 +435,7 @@ MXNET_REGISTER_OP(LeakyReLU)
     .set_gradient(Gradient)
     .set_inplace({{0, 0}})
     .set_layout(LayoutRule::kAgnostic)
+    .set_trait(ImagesOnCpu{[](const Attrs& a) { return Type(a) == kPrelu; }})  // the slopes are those of channels
     .set_precision_condition("act_type", {"elu", "selu"})
     .set_trait(InitialValues{InitialSlope})
     .set_trait(FusedAs(pointwise::Recipe::kActivation, 1))

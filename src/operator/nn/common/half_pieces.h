@@ -26,14 +26,15 @@ inline void WriteFloats(const float* from, const TBlob& to, int64_t at, int64_t 
  * type. On several threads. */
 void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to);
 
+constexpr int64_t kPiece = 2048;
+
 /*
- * f(values, at, n) for pieces [at, at + n) that cover `size` elements, on several threads; `at` is
- * a multiple of 4. values[0 .. kIn) hold the elements of `in`; f fills the others, which are
- * written to `out`. Blobs without memory are left out of both. `out` may be `in`.
+ * f(values, at, n) for pieces [at, at + n) of at most kPiece that cover `size` elements, on several
+ * threads; `at` is a multiple of 4. values[0 .. kIn) hold the elements of `in`; f fills the others,
+ * which are written to `out`. Blobs without memory are left out of both. `out` may be `in`.
  */
 template <int kIn, int kOut, typename F>
 void ForPieces(const std::array<TBlob, kIn>& in, const std::array<TBlob, kOut>& out, int64_t size, F&& f) {
-  constexpr int64_t kPiece = 2048;
   ParallelFor((size + kPiece - 1) / kPiece, 8, [&](int64_t begin, int64_t end) {
     alignas(64) float room[kIn + kOut][kPiece];
     float* values[kIn + kOut];

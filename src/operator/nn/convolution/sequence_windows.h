@@ -3,6 +3,9 @@
  * that a few channels fill them, and nothing is brought into another order before or behind the
  * sums. The vector library has kernels of whole vectors of channels for such data: with 8 channels
  * half of a vector is empty, and where a sum is added to, it takes a plain matrix product instead.
+ *
+ * So are images with few filters, as first layers of small networks have: a row of results is a
+ * sequence, and the rows of a window are further channels of it.
  */
 #ifndef MXNET_OPERATOR_NN_CONVOLUTION_SEQUENCE_WINDOWS_H_
 #define MXNET_OPERATOR_NN_CONVOLUTION_SEQUENCE_WINDOWS_H_

@@ -87,9 +87,14 @@ void WindowsForward(const PoolDims& d, const T* in, T* out) {  // one plane, win
 // out[i] = line[i * stride] joined with the kernel - 1 elements behind it.
 template <typename T, int kType, int kStride>
 void Across(const T* line, int64_t kernel, int64_t stride, int64_t n, T* out) {
-  const int64_t step = kStride ? kStride : stride;
-  for (int64_t i = 0; i < n; ++i) out[i] = line[i * step];
-  for (int64_t k = 1; k < kernel; ++k)
+  const int64_t step = kStride ? kStride : stride, second = std::min<int64_t>(1, kernel - 1);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    T both = line[i * step];
+    if (second) Join<kType, T>(both, line[i * step + 1]);
+    out[i] = both;
+  }
+  for (int64_t k = 2; k < kernel; ++k)
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) Join<kType, T>(out[i], line[i * step + k]);
 }
@@ -102,6 +107,8 @@ void LinesForward(const PoolDims& d, const int* columns, const T* in, T* out) { 
   T line[kLine];
   const int64_t width = d.in[2], size = std::max(d.pad[2] + width, (d.out[2] - 1) * d.stride[2] + d.kernel[2]);
   std::fill(line, line + size, Identity<T, kType>());
+  T divisors[kType == nn::kPoolAvg ? kLine : 1];
+  int64_t rows = -1;  // that the divisors are for
   for (int64_t od = 0; od < d.out[0]; ++od)
     for (int64_t oh = 0; oh < d.out[1]; ++oh, out += d.out[2]) {
       const Window w = WindowAt(d, od, oh, 0);
@@ -119,8 +126,13 @@ void LinesForward(const PoolDims& d, const int* columns, const T* in, T* out) { 
         Across<T, kType, 2>(line, d.kernel[2], 2, d.out[2], out);
       else
         Across<T, kType, 0>(line, d.kernel[2], d.stride[2], d.out[2], out);
-      if (kType == nn::kPoolAvg)
-        for (int64_t ow = 0; ow < d.out[2]; ++ow) out[ow] /= static_cast<T>(std::max<int64_t>(1, w.outer * columns[ow]));
+      if constexpr (kType == nn::kPoolAvg) {
+        if (w.outer != rows)
+          for (int64_t ow = 0; ow < d.out[2]; ++ow) divisors[ow] = static_cast<T>(std::max<int64_t>(1, w.outer * columns[ow]));
+        rows = w.outer;
+#pragma omp simd
+        for (int64_t ow = 0; ow < d.out[2]; ++ow) out[ow] /= divisors[ow];
+      }
     }
 }
 
@@ -173,10 +185,10 @@ void PlanesForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t e
 }
 
 // kVectors vectors of channels of one window, in registers.
-template <typename T, int kType, int kVectors>
-void ChannelsForward(const PoolDims& d, const Window& w, const T* image, T* out) {
-  typedef T V __attribute__((vector_size(32)));
-  constexpr int kLanes = 32 / sizeof(T);
+template <typename T, int kType, int kVectors, int kBytes = 32>
+inline void ChannelsForward(const PoolDims& d, const Window& w, const T* image, T* out) {
+  typedef T V __attribute__((vector_size(kBytes)));
+  constexpr int kLanes = kBytes / sizeof(T);
   V acc[kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) acc[v] = V{} + Identity<T, kType>();
@@ -272,6 +284,11 @@ void RowsForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end
         if ((w.end[0] - w.begin[0]) * (w.end[1] - w.begin[1]) * (w.end[2] - w.begin[2]) <= 25) {
           for (; from + 8 * kLanes <= c; from += 8 * kLanes) ChannelsForward<T, kType, 8>(d, w, image + from, out + from);
           for (; from + kLanes <= c; from += kLanes) ChannelsForward<T, kType, 1>(d, w, image + from, out + from);
+          // The rest, by vectors that end with the channels; narrow ones, where these fill none.
+          if (from < c && c > kLanes) ChannelsForward<T, kType, 1>(d, w, image + c - kLanes, out + c - kLanes), from = c;
+          for (; from + kLanes / 2 <= c; from += kLanes / 2) ChannelsForward<T, kType, 1, 16>(d, w, image + from, out + from);
+          if (from < c && from > 0) ChannelsForward<T, kType, 1, 16>(d, w, image + c - kLanes / 2, out + c - kLanes / 2), from = c;
+          for (; from < c; ++from) ChannelsForward<T, kType, 1, sizeof(T)>(d, w, image + from, out + from);
         }
       }
       if (from == c) continue;
