@@ -310,7 +310,7 @@ def test_layouts_may_be_kept():
     value = ctypes.c_bool()
     check_call(_LIB.MXGetOptimizeLayout(ctypes.byref(value)))
     assert value.value
-    body = mx.sym.Convolution(mx.sym.var("x"), kernel=(3, 3), num_filter=8, name="c")
+    body = mx.sym.Convolution(mx.sym.var("x"), kernel=(3, 3), num_filter=16, name="c")
     symbol = mx.sym.Pooling(body, kernel=(2, 2))
 
     def graph():
