@@ -245,6 +245,24 @@ def torch_models():
             MADE[made] = Made(dtype, exported(half(build, inputs, dtype), inputs, outputs, free), inputs, half=True)
 
 
+def small_models():
+    def add(name, inputs):
+        def build():
+            import onnx_small_nets
+            return getattr(onnx_small_nets, name)()
+        label = "small_" + "".join("_" * (i > 0 and c.isupper()) + c.lower() for i, c in enumerate(name))
+        MADE[label] = Made("small", exported(build, inputs), inputs)
+
+    def numbers(*shape):
+        return lambda batch: {"x": draw("numbers", shape).normal(size=(batch or 3, *shape)).astype("float32")}
+    for name, size, channels in (("TinyResNet", 32, 3), ("TinyPersons", 96, 3), ("LeNet", 28, 1), ("Game", 84, 4)):
+        add(name, photos(size, channels))
+    for name, shape in (("TinyAutoencoder", (640,)), ("TinyKeywords", (1, 49, 10)), ("Table", (40,)), ("Series", (8, 128)),
+                        ("Generator", (64, 1, 1)), ("Policy", (48,)), ("Gru", (48, 16))):
+        add(name, numbers(*shape))
+    add("Sentence", lambda batch: {"ids": words((batch or 3, 32), 2000)})
+
+
 def import_torch():
     import torch
     return torch
@@ -367,6 +385,7 @@ def quantized_models():
 
 
 torch_models()
+small_models()
 learned_models()
 quantized_models()
 

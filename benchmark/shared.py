@@ -4,10 +4,11 @@ beside ONNX Runtime and OpenVINO.
 
 ./dev bench shared [--oracle python of 1.9.1] [--torch python of PyTorch] [--base other libmxnet.so]
                    [--peers python of PyTorch, onnx, ONNX Runtime and OpenVINO]
-                   [--neighbours 0 2 4] [--quotas 1 1.5] [--rounds 5] [--slice 0.5]
-                   [--only program ...] [--json file]
+                   [--neighbours 0 2 4] [--share 1] [--quotas 1 1.5] [--rounds 5]
+                   [--slice 0.5] [--only program ...] [--json file]
 
-A neighbour is a process that computes all the time. A quota is that of a control group (cgroup v2
+A neighbour is a process that computes all the time, or, with --share, that part of each 200 ms; all
+of them at once. A quota is that of a control group (cgroup v2
 or v1 `cpu`), which a user who may write there makes; elsewhere one line says that those rows are
 left out. Nobody else is given a setting: each contestant chooses its own threads. Contestants take
 turns, so each meets the same neighbours alone, and all compute the same (shared_programs.py), which
@@ -26,7 +27,14 @@ import report
 from alternate import Contestant, Failed, alternate, answers, die_with_parent, environments, ratio, repeat, serve
 from shared_programs import NETWORKS, PROGRAMS, program_of
 
-BUSY = "x = 0\nwhile True: x += 1"
+# Computes for the share in its first argument of each 200 ms, by the clock that all of them have.
+BUSY = """
+import sys, time
+share, x = float(sys.argv[1]), 0
+while True:
+    if share < 1 and time.time() % 0.2 > 0.2 * share: time.sleep(0.2 - time.time() % 0.2)
+    for _ in range(1000): x += 1
+"""
 OTHERS = ("1.9.1", "torch", "onnxruntime", "openvino")   # whom this library is compared with
 NAMES = (*PROGRAMS, *NETWORKS)
 
@@ -145,7 +153,7 @@ def measure(args, neighbours, quota):
             contestants.append(Contestant(name, python, __file__, [module, *args.only], env))
             contestants[-1].ready()
         check(contestants)
-        busy = [subprocess.Popen([sys.executable, "-c", BUSY], preexec_fn=die_with_parent) for _ in range(neighbours)]
+        busy = [subprocess.Popen([sys.executable, "-c", BUSY, str(args.share)], preexec_fn=die_with_parent) for _ in range(neighbours)]
         calls = {}
         for w in args.only:
             few = program_of("mxnet", w)[1]
@@ -167,6 +175,7 @@ def measure(args, neighbours, quota):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--neighbours", type=int, nargs="*", default=[0, 2, 4])
+    parser.add_argument("--share", type=float, default=1, help="of its time that a neighbour computes (default 1)")
     parser.add_argument("--quotas", type=float, nargs="*", default=[1, 1.5], help="in processors")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--slice", type=float, default=0.5,
@@ -196,7 +205,8 @@ def main():
             raise SystemExit(f"shared: {e}")
         if rows is None:
             left_out.append(quota)
-        load = f"quota of {quota:g}" if quota else f"{neighbours} neighbours"
+        part = f" for {args.share:g} of the time" if args.share < 1 else ""
+        load = f"quota of {quota:g}" if quota else f"{neighbours} neighbours{part}"
         for w, times in (rows or {}).items():
             medians = {n: 1e3 * statistics.median(t) for n, t in times.items()}
             ratios = {n: ratio(times, n, "ours") for n in others if n in times}

@@ -14,12 +14,13 @@
 #include <string>
 
 #include "base/foreign_env.h"
+#include "base/threads/calm_cores.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
 
 namespace detail {
-std::atomic<bool> g_cores_shared{false}, g_cores_crowded{false};
+std::atomic<bool> g_cores_shared{false}, g_cores_crowded{false}, g_cores_calm{false};
 std::atomic<uint64_t> g_last_push{0};
 __thread uint64_t t_next_look = 0, t_last_push = 0;
 __thread bool t_busy = false;
@@ -137,6 +138,7 @@ struct Watch {
   std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
   Others others, beside;
+  detail::CalmCores calm;  // of shared cores
 
   Watch() {
     quota = UsableProcessors();
@@ -166,6 +168,8 @@ struct Watch {
     hold = again;
     next = held = now + again;
     beside_passed = beside_used = 0;
+    calm.Begin(now);
+    detail::g_cores_calm = false;
     others.Begin();
   }
 
@@ -211,7 +215,7 @@ struct Watch {
     left = now;
     next = 0;
     delay = 0;
-    detail::g_cores_shared = false;
+    detail::g_cores_shared = detail::g_cores_calm = false;
   }
 
   void Waited(int64_t now, int64_t time) {
@@ -283,6 +287,7 @@ void LookAtCoresSlow() {
   const Cores assumed = watch.assumed;
   if (assumed != Cores::kMeasured || Env::Get().omp_num_threads > watch.quota + 0.01) {
     g_cores_shared = assumed != Cores::kOwn;
+    g_cores_calm = assumed == Cores::kCalm;
     g_cores_crowded = false;
     return;
   }
@@ -290,7 +295,7 @@ void LookAtCoresSlow() {
   if (watch.first.exchange(false) && watch.others.Since() > 100 * kMillisecond && watch.others.End() > watch.Free() + kLittle)
     watch.Enter(now);
   if (watch.Away(now)) return;
-  if (g_cores_shared) return watch.Look(now);
+  if (g_cores_shared) watch.Look(now);
   if (g_cores_crowded && now >= watch.crowd_end) g_cores_crowded = false;
   static thread_local int64_t t_now = 0;
   static thread_local Times t_times;
@@ -300,6 +305,10 @@ void LookAtCoresSlow() {
   t_now = now;
   t_times = times;
   if (known) t_busy = static_cast<double>(ran + waited) > kBusy * static_cast<double>(passed);
+  if (g_cores_shared) {
+    if (known) g_cores_calm = watch.calm.Say(now, passed, waited);
+    return;
+  }
   if (known && waited > 0) watch.Waited(now, passed > kWindow ? waited * kWindow / passed : waited);
 }
 
@@ -362,7 +371,8 @@ double UsableProcessors() {
 
 void AssumeCores(Cores cores) {
   Watch::Get().assumed = cores;
-  detail::g_cores_shared = cores == Cores::kShared;
+  detail::g_cores_shared = cores == Cores::kShared || cores == Cores::kCalm;
+  detail::g_cores_calm = cores == Cores::kCalm;
   detail::t_next_look = 0;
 }
 

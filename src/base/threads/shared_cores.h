@@ -9,7 +9,8 @@
  * (/proc/thread-self/schedstat). Where that is a fifth of the time and /proc/stat shows that others
  * use the processors, cores are shared, until nobody else was on them for half a second, or for as
  * long of the time in which this process computes. What others used while the library was loaded
- * counts for the first loop. Where a control group gives
+ * counts for the first loop. Programs that compute now and then leave shared cores calm in between:
+ * the same reading tells within milliseconds (CoresCalm). Where a control group gives
  * fewer processors than OMP_NUM_THREADS they are shared always. Where this process uses all of them
  * and its threads wait besides, time and again, these are a crowd. So is a busy thread that pushes
  * beside loops on all processors.
@@ -29,7 +30,7 @@
 namespace mxnet {
 
 namespace detail {
-extern std::atomic<bool> g_cores_shared, g_cores_crowded;
+extern std::atomic<bool> g_cores_shared, g_cores_crowded, g_cores_calm;
 extern std::atomic<uint64_t> g_last_push;  // in ticks; 0: never
 extern __thread uint64_t t_next_look, t_last_push;
 extern __thread bool t_busy;  // did this thread compute, or want to, for a good part of the time?
@@ -50,6 +51,9 @@ inline uint64_t Ticks() {
 }  // namespace detail
 
 inline bool CoresShared() { return detail::g_cores_shared.load(std::memory_order_relaxed); }
+/* Of shared cores: are the others away for the moment? No thread of ours waited for a processor
+ * lately. Then one that spins for some 100 us takes nobody's time, and short loops gain by it. */
+inline bool CoresCalm() { return detail::g_cores_calm.load(std::memory_order_relaxed); }
 /* Are this process's own threads more than its cores, as where a program computes or pushes while
  * its loops run? Then who spins after a short loop takes the time of the others. */
 inline bool CoresCrowded() { return detail::g_cores_crowded.load(std::memory_order_relaxed); }
@@ -79,7 +83,7 @@ inline bool CrowdedByPushing(int threads) {
 }
 
 /* For tests: what is taken for true from now on, whatever is measured; kMeasured ends that. */
-enum class Cores { kMeasured, kOwn, kShared };
+enum class Cores { kMeasured, kOwn, kShared, kCalm };
 MXNET_DLL void AssumeCores(Cores cores);
 
 /*

@@ -20,6 +20,7 @@
 #include "base/float_mode.h"
 #include "base/room.h"
 #include "base/threads/omp.h"
+#include "base/threads/shared_cores.h"
 
 namespace mxnet {
 namespace {
@@ -33,6 +34,9 @@ constexpr uint64_t kRangeMask = (uint64_t{1} << kRangeBits) - 1;
 constexpr int kSpins = 200;
 // ns that a loop must take its caller before others are asked to help
 constexpr int64_t kAlone = 30000;
+// the same while nobody else computes: some 100 us, until the next loop of a small network
+constexpr int kCalmSpins = 8000;
+constexpr int64_t kCalmAlone = 3000;
 
 void Pause() {
 #if defined(__x86_64__)
@@ -114,7 +118,7 @@ class Team {
     // a range forked, and this is the child: what the others had begun is lost
     if (g_forks != forks) return;
     uint32_t left = slot->left.fetch_sub(mine, std::memory_order_acq_rel) - mine;
-    for (int i = 0; left != 0 && i < kSpins; ++i) {
+    for (int i = 0; left != 0 && i < TeamSpins(); ++i) {
       Pause();
       left = slot->left.load(std::memory_order_acquire);
     }
@@ -165,10 +169,16 @@ class Team {
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle its signals
     for (;;) {
       const uint32_t seen = loops_.load(std::memory_order_seq_cst);
-      if (Help()) continue;
-      int spins = kSpins;
-      while (--spins > 0 && loops_.load(std::memory_order_relaxed) == seen) Pause();
-      if (spins > 0) continue;
+      if (Help()) {
+        LookAtCores();
+        continue;
+      }
+      int spins = 0;
+      while (spins < TeamSpins() && loops_.load(std::memory_order_relaxed) == seen) {
+        Pause();
+        ++spins;
+      }
+      if (loops_.load(std::memory_order_relaxed) != seen) continue;
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       if (loops_.load(std::memory_order_seq_cst) == seen) Sleep(&loops_, seen);
       sleepers_.fetch_sub(1, std::memory_order_seq_cst);
@@ -223,7 +233,7 @@ class Durations {
   std::atomic<uint64_t> places_[kPlaces] = {};
 };
 
-Durations g_alone, g_together;  // of one thread; until the last thread is done
+Durations g_alone, g_together[2];  // of one thread; until the last thread is done: [others compute, calm]
 
 /* Is the loop worth the threads? Where it takes one thread less than `alone` ns it is not, and
  * where it is long it is. In between, what threads gain depends on what else the cores do and on
@@ -233,16 +243,19 @@ bool IsWorthThreads(uint64_t kind, int64_t alone) {
   constexpr unsigned kTries = 64;
   const int64_t one = g_alone.Of(kind);
   if (one < alone || one >= kLong) return one >= alone;
-  const int64_t all = g_together.Of(kind);
+  const int64_t all = g_together[CoresCalm()].Of(kind);
   static thread_local unsigned t_turn = 0;
   return all == 0 || (4 * all < 3 * one) != (++t_turn % kTries == 0);
 }
 
 }  // namespace
 
+int64_t TeamAlone() { return CoresCalm() ? kCalmAlone : kAlone; }
+int TeamSpins() { return CoresCalm() ? kCalmSpins : kSpins; }
+
 void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
   RunOnTeam(
-      ranges, kind, fn, body, [](int ranges, RangeFn fn, const void* body) { Team::Get().Run(ranges, fn, body); }, kAlone);
+      ranges, kind, fn, body, [](int ranges, RangeFn fn, const void* body) { Team::Get().Run(ranges, fn, body); }, TeamAlone());
 }
 
 bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, int64_t alone) {
@@ -258,9 +271,10 @@ bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam 
     g_alone.Note(kind, Now() - begin);
     return false;
   }
+  const bool calm = CoresCalm();
   team(ranges, fn, body);
   const int64_t took = Now() - begin;
-  g_together.Note(kind, took);
+  g_together[calm].Note(kind, took);
   // no thread needs more for all of it
   if (ranges * took < g_alone.Of(kind)) g_alone.Note(kind, ranges * took);
   return true;

@@ -7,7 +7,9 @@
  * run costs nothing unless it has begun a range, and where no thread comes the loop is the plain
  * loop. What took the caller less than 30 us before, by function and size, is left to it
  * alone: it would be over before the others are awake. Up to half a millisecond both ways are
- * tried, and the threads have to save a quarter of the time.
+ * tried, and the threads have to save a quarter of the time. While nobody else computes
+ * (CoresCalm), threads wait for the next loop for some 100 us without sleeping, and a loop of 3 us
+ * is shared out.
  *
  * Any number of threads may have loops at once, and a range may have loops itself. A process
  * without threads to spare computes on its callers.
@@ -34,6 +36,10 @@ MXNET_DLL void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body
  * nanoseconds or more. Returns whether they were called. */
 using RunTeam = void (*)(int ranges, RangeFn fn, const void* body);
 MXNET_DLL bool RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body, RunTeam team, int64_t alone);
+/* What the first one has for `alone` now, and how often threads look for a loop before they
+ * sleep. */
+MXNET_DLL int64_t TeamAlone();
+MXNET_DLL int TeamSpins();
 
 /* Can `threads` threads be started now, with memory to spare (room.h)? */
 bool ThreadsCanStart(int threads);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
+#include "base/threads/calm_cores.h"
 #include "base/threads/library_threads.h"
 #include "base/threads/omp.h"
 #include "base/threads/shared_cores.h"
@@ -411,6 +412,72 @@ TEST_F(TeamTest, ShortLoopsWakeNobody) {
   EXPECT_TRUE(RunOnTeam(2, 101, slow, nullptr, team, kMillisecond));
   EXPECT_FALSE(RunOnTeam(2, 101, slow, nullptr, team, 1000 * kMillisecond));
   EXPECT_EQ(teams, 1);
+}
+
+TEST_F(TeamTest, CalmCoresShareOutShorterLoops) {
+  const int64_t alone = TeamAlone();
+  const int spins = TeamSpins();
+  AssumeCores(Cores::kCalm);
+  LookAtCores();
+  EXPECT_TRUE(CoresShared() && CoresCalm());
+  EXPECT_LT(10 * TeamAlone(), alone + 1);
+  EXPECT_GT(TeamSpins(), 10 * spins);
+  for (int repeat = 0; repeat < 200; ++repeat) ASSERT_EQ(Sum(1000), 499500);
+  AssumeCores(Cores::kShared);
+  LookAtCores();
+  EXPECT_FALSE(CoresCalm());
+  EXPECT_EQ(TeamAlone(), alone);
+}
+
+TEST(CalmCores, EndWhereAThreadWaitsAndComeBackLaterBesideOneThatStays) {
+  using Calm = detail::CalmCores;
+  constexpr int64_t kHold = Calm::kHold, kPassed = 1000000, kWaits = kPassed / 2;
+  Calm calm;
+  calm.Begin(0);
+  EXPECT_FALSE(calm.Say(kHold - 1, kPassed, 0));
+  EXPECT_TRUE(calm.Say(kHold, kPassed, kPassed / 3));
+  // one that stays: each calm ends at once
+  int64_t now = kHold, hold = kHold;
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_FALSE(calm.Say(now += kPassed, kPassed, kWaits));
+    hold = std::min(2 * hold, Calm::kLongestHold + 0);
+    EXPECT_FALSE(calm.Say(now + hold - 1, kPassed, 0)) << i;
+    EXPECT_TRUE(calm.Say(now += hold, kPassed, 0)) << i;
+  }
+  EXPECT_EQ(hold, Calm::kLongestHold);
+  // one that comes now and then, first too often for a calm to begin: soon each pause is one
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(calm.Say(now += Calm::kLong + 1, kPassed, kWaits)) << i;
+    hold /= 2;
+    EXPECT_FALSE(calm.Say(now + hold - 1, kPassed, 0)) << i;
+  }
+  EXPECT_EQ(hold, kHold);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(calm.Say(now += kHold, kPassed, 0)) << i;
+    EXPECT_FALSE(calm.Say(now += Calm::kLong, kPassed, kWaits)) << i;
+  }
+}
+
+TEST_F(MeasuredCoresTest, CalmComesAndGoesWithTheNeighbours) {
+  const std::vector<pid_t> neighbours = BusyNeighbours();
+  MeasureCores();
+  const auto end = Clock::now() + std::chrono::seconds(30);
+  while (!CoresShared() && Clock::now() < end) Sum(4);
+  EXPECT_TRUE(CoresShared());
+  while (CoresCalm() && Clock::now() < end) Sum(4);
+  EXPECT_FALSE(CoresCalm());
+  for (pid_t child : neighbours) kill(child, SIGSTOP);
+  const auto later = Clock::now() + std::chrono::seconds(5);
+  bool calm = false;
+  while (CoresShared() && !calm && Clock::now() < later) {
+    Sum(4);
+    calm = CoresCalm();
+  }
+  EXPECT_TRUE(calm || BusyProcessors() > 0.1);
+  for (pid_t child : neighbours) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
 }
 
 TEST(Quota, SmallestOfTheGroups) {

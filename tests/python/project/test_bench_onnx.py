@@ -94,7 +94,7 @@ def test_the_list_has_what_the_comparison_needs(monkeypatch):
     kinds = [m.kind for m in onnx_models.MADE.values()]
     assert len(kinds) >= 40 and sum(m.quantized for m in onnx_models.MADE.values()) >= 10
     assert {"classification", "detection", "segmentation", "text encoder", "decoder with cache", "speech", "recurrent", "recommender",
-            "diffusion", "scikit-learn"} <= set(kinds)
+            "diffusion", "small", "scikit-learn"} <= set(kinds)
     for name in ("bert", "dlrm", "streaming", "gpt", "resnet18"):
         first, other = (onnx_models.MADE[name].inputs(b) for b in (8, None))
         assert first.keys() == other.keys() and any(first[k].shape != other[k].shape for k in first)

@@ -129,7 +129,9 @@ void PreluOfRows(const Channels& c, int dtype, const T* x, const T* gamma, T* y)
   });
 }
 void PreluOfHalves(KernelArgs& args, const Channels& c) {
-  const std::vector<float> slopes = Slopes(args.in[1]), rows = c.Rows() ? Repeated(slopes.data(), c.channels, kPiece) : slopes;
+  const std::vector<float> slopes = Slopes(args.in[1]);
+  std::vector<float> rows;
+  if (c.Rows()) rows = Repeated(slopes.data(), c.channels, kPiece);
   ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t at, int64_t n) {
     if (c.Rows()) return MXNET_CPU_CALL(PreluRow)(kFloat32, v[0], rows.data() + at % c.channels, v[1], n);
     ForChannels(c, at, n, [&](int64_t channel, int64_t i, int64_t count) {

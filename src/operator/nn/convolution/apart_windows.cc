@@ -15,11 +15,15 @@ constexpr int64_t kCached = 65536;  // numbers of windows that are made before t
 constexpr int64_t kFewChannels = 8, kLeastFilters = 8;
 constexpr int64_t kFewNumbers = 16;  // of a channels-last line of a window, which a call would copy slower
 
+/* One group of float32, and nothing is added to the sums. */
+bool IsPlainDataPass(const ConvCall& call) {
+  return call.pass == ConvPass::kBackwardData && call.dtype == kFloat32 && call.dims.groups == 1 && !call.accumulate && !call.post &&
+         !call.bias;
+}
+
 bool Takes(const ConvCall& call) {
   const ConvDims& d = call.dims;
-  if (call.pass != ConvPass::kBackwardData || call.dtype != kFloat32 || d.groups != 1 || call.accumulate || call.post || call.bias ||
-      d.KernelSize() == 1)
-    return false;
+  if (!IsPlainDataPass(call) || d.KernelSize() == 1) return false;
   for (int i = 0; i < 3; ++i)
     if (d.kernel[i] != d.stride[i] || d.pad[i] != 0 || (d.dilate[i] != 1 && d.kernel[i] != 1) || d.in[i] != d.out[i] * d.kernel[i])
       return false;
@@ -81,8 +85,7 @@ std::vector<float> PositionsFirst(const ConvDims& d, const float* weight) {
  * library's lanes empty? */
 bool TakesFew(const ConvCall& call) {
   const ConvDims& d = call.dims;
-  if (call.pass != ConvPass::kBackwardData || call.dtype != kFloat32 || d.groups != 1 || call.accumulate || call.post || call.bias)
-    return false;
+  if (!IsPlainDataPass(call)) return false;
   if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.kernel[1] == 1 || d.channels > kFewChannels || d.filters < kLeastFilters)
     return false;
   if (d.dilate[1] != 1 || d.dilate[2] != 1 || (!call.src.channels_last && d.channels > 1)) return false;
