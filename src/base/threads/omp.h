@@ -90,9 +90,11 @@ void InTurns(int64_t threads, int64_t items, const F& f) {
   });
 }
 
-/* Threads that pay for a computation of so many floating-point operations: waking a team costs some
- * microseconds. */
-inline int OmpThreadsForFlops(double flops) { return flops < 2e6 ? 1 : OmpMaxThreads(); }
+/* Threads that pay for a computation of so many floating-point operations. A team that waits for
+ * its next loop takes one up within a microsecond or two, and what is less than some 5 us is left
+ * to the caller. Where threads sleep in between, longer loops are too (shared_cores.h). */
+constexpr double kLeastTeamFlops = 5e5;
+inline int OmpThreadsForFlops(double flops) { return flops < kLeastTeamFlops ? 1 : OmpMaxThreads(); }
 
 /* While it lives, libraries called on this thread that use OpenMP (oneDNN) see `threads` as their
  * number of threads. */

@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kColumns = 96, kVector = 16;  // results of a tile at most; numbers that are computed together
 constexpr int64_t kLines = 6144;                // numbers of a tile's data that stay in the first cache
 constexpr int64_t kLeastLength = 8;             // of the results: shorter ones leave vectors empty
+constexpr double kManyShares = 4e6;             // of operations: with fewer there is a share for each thread
 constexpr int64_t kTogether = 256;              // results that an epilogue should have at once
 constexpr int64_t kFewChannels = 16;            // of an image: with more the packed kernels are at their best
 
@@ -150,7 +151,9 @@ struct Job {
   void Run(double flops) const {
     const int threads = OmpThreadsForFlops(flops);
     const int64_t every = g.tiles * ((g.rows_out + g.rows - 1) / g.rows), all = g.batch * g.groups * every;
-    const int64_t shares = std::clamp<int64_t>(all >= 4 * threads ? 1 : (4 * threads + all - 1) / all, 1, threads == 1 ? 1 : g.blocks);
+    // each share copies the lines
+    const int64_t wanted = flops < kManyShares ? threads : 4 * threads;
+    const int64_t shares = std::clamp<int64_t>(all >= wanted ? 1 : (wanted + all - 1) / all, 1, threads == 1 ? 1 : g.blocks);
     ParallelForThreads(threads, all * shares, [&](int64_t begin, int64_t end) {
       const int64_t most = (g.blocks + shares - 1) / shares * g.together;
       const HostScratch<float> lines(g.part * g.pitch), start(most), sums(g.part < g.channels ? most * g.columns : 0);
