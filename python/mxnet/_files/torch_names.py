@@ -1,4 +1,6 @@
 """What names in the pickles of PyTorch stand for: the whole of what such a file may ask for."""
+import datetime
+
 import numpy as np
 
 from .. import _dtypes
@@ -132,6 +134,52 @@ def _range(*ends):
     return range(*ends)
 
 
+def _packed(state, size, zone):
+    """The bytes of a time, and its zone as keyword arguments."""
+    if not isinstance(state, bytes) or len(state) != size or not isinstance(zone, (datetime.timezone, type(None))):
+        raise ValueError("a time of something else than its bytes and a zone")
+    return state, {"tzinfo": zone, "fold": state[0 if size == 6 else 2] >> 7}
+
+
+def _date(state):
+    state, _ = _packed(state, 4, None)
+    return datetime.date(state[0] << 8 | state[1], *state[2:])
+
+
+def _clock(state):
+    """Hours, minutes, seconds, millionths of them."""
+    return (*state[:3], int.from_bytes(state[3:6], "big"))
+
+
+def _time(state, zone=None):
+    state, more = _packed(state, 6, zone)
+    hours, *rest = _clock(state)
+    return datetime.time(hours & 127, *rest, **more)
+
+
+def _datetime(state, zone=None):
+    state, more = _packed(state, 10, zone)
+    return datetime.datetime(state[0] << 8 | state[1], state[2] & 127, state[3], *_clock(state[4:]), **more)
+
+
+def _duration(days=0, seconds=0, millionths=0):
+    if not all(type(number) is int and abs(number) < 1 << 40 for number in (days, seconds, millionths)):   # pylint: disable=unidiomatic-typecheck
+        raise ValueError("a duration of something else than whole numbers")
+    try:
+        return datetime.timedelta(days, seconds, millionths)
+    except OverflowError as error:
+        raise ValueError("a duration of too many days") from error
+
+
+def _zone(offset, name=None):
+    if not isinstance(offset, datetime.timedelta) or not isinstance(name, (str, type(None))):
+        raise ValueError("a time zone of something else than a duration and a name")
+    return datetime.timezone(offset) if name is None else datetime.timezone(offset, name)
+
+
+_TIMES = {"date": _date, "time": _time, "datetime": _datetime, "timedelta": _duration, "timezone": _zone}
+
+
 class Table:
     """The names of one file. `make` gives an array for a :class:`Rebuilt`; `forms` has methods
     ``dequantized`` and ``sparse`` for other tensors, or is None where nothing is made."""
@@ -156,8 +204,10 @@ class Table:
                           f"{home}.numeric._frombuffer": array_from_buffer})
         for home in ("pathlib", "pathlib._local"):
             known.update({f"{home}.{name}": _path for name in ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")})
+        known.update({f"datetime.{name}": call for name, call in _TIMES.items()})
         self._known = {name: Known(name, call) for name, call in known.items()}
-        for name in (*_TENSORS, "builtins.int", "builtins.float", "numpy.ndarray"):
+        plain = [f"{home}.{name}" for home in ("builtins", "__builtin__") for name in "int long float bool str unicode tuple".split()]
+        for name in (*_TENSORS, *plain, "numpy.ndarray"):
             self._known.setdefault(name, Known(name, value=name))
         for name in (*DTYPES, *OTHER_DTYPES, *_LAYOUTS):
             self._known["torch." + name] = Known("torch." + name, value=DTYPES.get(name) or OTHER_DTYPES.get(name, name))

@@ -68,6 +68,8 @@ X = around_zero(2, 3, 4)
 FUNCTIONS = {
     "std ddof": (lambda a: mnp.std(a, ddof=1, axis=0), X), "cumsum": (lambda a: mnp.cumsum(a), X),
     "average": (lambda a, w: mnp.average(a, axis=1, weights=w), positive(2, 3), positive(2, 3)),
+    "average of rows": (lambda a, w: mnp.average(a, axis=1, weights=w, returned=True), X, positive(3)),
+    "average of places": (lambda a, w: mnp.average(a, axis=-1, weights=w), X, positive(4)),
     "norm": (lambda a: mnp.linalg.norm(a), X), "diff": (lambda a: mnp.diff(a, n=2), X),
     "around": (lambda a: mnp.around(a, 1), X), "clip": (lambda a: mnp.clip(a, -1, 1), X),
     "nan_to_num": (mnp.nan_to_num, np.array([1, np.nan, np.inf, -np.inf], "float32")),

@@ -2,6 +2,7 @@
 import argparse
 import collections
 import datetime
+import decimal
 import io
 import os
 import pickle
@@ -181,9 +182,34 @@ def test_what_training_programs_keep_beside_weights(protocol, tmp_path):
     for name in ("random", "order"):
         assert type(found[name]) is np.ndarray and found[name].dtype == values[name].dtype
         np.testing.assert_array_equal(found[name], values[name])
-    with pytest.raises(OSError, match="names 'datetime.datetime' at .* No code was run. It holds more than weights"):
-        torch.load(pickled(tmp_path / "d.pt", {"when": datetime.datetime(2020, 1, 1)}, protocol))
+    with pytest.raises(OSError, match="names 'decimal.Decimal' at .* No code was run. It holds more than weights"):
+        torch.load(pickled(tmp_path / "d.pt", {"price": decimal.Decimal("0.5")}, protocol))
     assert torch.load(DATA / "namespace.pt")["args"]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_times_beside_weights(protocol, tmp_path):
+    zone = datetime.timezone(datetime.timedelta(hours=-3, minutes=-30), "NST")
+    now = datetime.datetime(2026, 12, 1, 23, 59, 58, 999_999, fold=1)
+    values = {"saved": now, "zoned": now.replace(tzinfo=zone), "utc": now.astimezone(datetime.timezone.utc), "day": now.date(),
+              "time": now.timetz(), "early": datetime.time(1, 2, tzinfo=datetime.timezone.utc), "took": datetime.timedelta(3, 4, 5),
+              "counts": collections.defaultdict(int, steps=3), "names": collections.defaultdict(str, a="b")}
+    found = torch.load(pickled(tmp_path / "t.pt", values, protocol))
+    assert found == values
+    assert [found[name].fold for name in ("saved", "zoned", "time", "early")] == ([1, 1, 1, 0] if protocol > 3 else [0] * 4)   # as pickled
+    assert found["zoned"].tzname() == "NST"
+
+
+@pytest.mark.parametrize("call", [
+    (datetime.datetime, (b"\x07\xea\x0d\x01\0\0\0\0\0\0",)), (datetime.date, (b"\x07\xea\x01\0",)), (datetime.date, (b"\x07",)),
+    (datetime.datetime, (2026, 1, 1)), (datetime.time, (b"\x19\0\0\0\0\0",)), (datetime.timedelta, (10 ** 10,)),
+    (datetime.timedelta, ("3",)), (datetime.timezone, (3,)), (datetime.timezone, (datetime.timedelta(3),))], ids=str)
+def test_times_that_are_none(call, tmp_path):
+    class Made:
+        def __reduce__(self):
+            return call
+    with pytest.raises(OSError, match="No code was run"):
+        torch.load(pickled(tmp_path / "t.pt", {"v": Made()}, 4))
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))

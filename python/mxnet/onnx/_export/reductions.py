@@ -175,15 +175,16 @@ def _(c):
             shape = [1] * c.ndim()
             shape[axes[0]] = -1
             weights = c.op("Reshape", weights, c.ints(*shape))
+        elif c.ndim(1) < c.ndim():
+            weights = c.op("Unsqueeze", weights, c.ints(*range(c.ndim() - c.ndim(1))))
         total = c.reduce("Sum", weights, axes)
         weighted = c.reduce("Sum", c.op("Mul", _computed(c), weights), axes)
         mean = c.op("Div", weighted, total)
     mean = _kept(c, mean, axes)
     if len(c.outputs) == 1:
         return mean
-    total = c.expand(c.op("Reshape", total, c.ints(*[1] * len(c.out_dims(1)))), c.out_dims(1)) \
-        if not c.params["weighted"] else _kept(c, total, axes, 1)
-    return [mean, total]
+    total = _kept(c, total, axes, 1) if c.params["weighted"] else c.op("Reshape", total, c.ints(*[1] * len(c.out_dims(1))))
+    return [mean, c.expand(total, c.out_dims(1))]
 
 
 # ---- positions
