@@ -10,6 +10,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "operator/nodes/graph_operators.h"
+#include "operator/record/async_call.h"
 #include "operator/record/purity.h"
 #include "operator/record/traits_graph.h"
 
@@ -305,7 +306,10 @@ class BackwardPass {
   // false where there are none, or where the operator is not a kernel alone. `read`: nothing, where
   // all results are read.
   bool ComputeRead(const NodePtr& n, const std::set<EntryKey>& read, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out) {
-    if (read.empty() || out.size() < 2 || (ImpurityOf(*n->attrs) & (kShapesFromValues | kKeepsState | kHoldsGraphs))) return false;
+    // The program's own operator was given its state by the forward pass.
+    const bool has_state = (ImpurityOf(*n->attrs) & kRunsProgram) && !n->op()->trait<AsyncCall>()->for_call;
+    const uint32_t others = kShapesFromValues | kHoldsGraphs | (has_state ? 0 : kKeepsState);
+    if (read.empty() || out.size() < 2 || (ImpurityOf(*n->attrs) & others)) return false;
     std::vector<OpReq> reqs(out.size(), OpReq::kWrite);
     bool any = false;
     for (size_t i = 0; i < out.size(); ++i) {

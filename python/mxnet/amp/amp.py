@@ -8,19 +8,19 @@ import warnings
 
 from .. import ndarray as nd, symbol as sym
 from .._operators import functions as _op_functions, methods as _op_methods
-from .._dtypes import number, OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
+from .._dtypes import OF_1X as bfloat16  # noqa: F401  (programs of 1.x take it from here)
 from ..base import CheckedTypeError, CheckedValueError, MXNetError, SymbolHandle, _LIB, c_str_array, check_call, error_class, py_str
 from ..context import cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..util import accepts_device
+from . import _casts
 from .loss_scaler import LossScaler
 
 __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",
            "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params", "list_widest_type_cast",
            "scale_loss", "unscale"]
 
-_DTYPE_CODE = {name: number(name) for name in ("float32", "float16", "bfloat16")}
 _ANY, _LOW, _FULL, _WIDEST = range(4)
 _target = None      # what init was given
 _amp_initialized = False    # of 1.x: whether init was called; clients look at it
@@ -128,55 +128,6 @@ def list_lp16_use_fp32_params(target_dtype):
 
 # ---- training: operators of mx.nd and mx.sym that cast what they are given
 
-def _low_or_single(a):
-    return isinstance(a, Symbol) or isinstance(a, NDArray) and str(getattr(a.dtype, "__name__", a.dtype)) in _DTYPE_CODE
-
-
-def _dtype_name(a):
-    return None if isinstance(a, Symbol) else str(getattr(a.dtype, "__name__", a.dtype))
-
-
-def _cast(a, dtype):
-    if not _low_or_single(a) or _dtype_name(a) == dtype:
-        return a
-    return (sym if isinstance(a, Symbol) else nd).amp_cast(a, dtype=dtype)
-
-
-def _cast_arguments(args, kwargs, change):
-    """`args` and `kwargs` with all arrays and symbols in them (also in lists) replaced by what
-    `change` returns for their list."""
-    places, values = [], []
-    args = [list(a) if isinstance(a, (list, tuple)) and any(_low_or_single(x) for x in a) else a for a in args]
-    kwargs = dict(kwargs)
-    for container, keys in [(args, range(len(args))), (kwargs, [k for k in kwargs if k != "out"])]:
-        for key in keys:
-            value = container[key]
-            for inner, k in [(value, i) for i in range(len(value))] if isinstance(value, list) else [(container, key)]:
-                if _low_or_single(inner[k]):
-                    places.append((inner, k))
-                    values.append(inner[k])
-    for (container, key), value in zip(places, change(values)):
-        container[key] = value
-    return args, kwargs
-
-
-def _widest(values):
-    if len({_dtype_name(v) for v in values}) == 1 and not isinstance(values[0], Symbol) or len(values) < 2:
-        return values
-    module = sym if isinstance(values[0], Symbol) else nd
-    return list(module.amp_multicast(*values, num_outputs=len(values)))
-
-
-def _wrap(function, change, condition=None):
-    @functools.wraps(function)
-    def cast(*args, **kwargs):
-        if condition is None or condition(kwargs):
-            args, kwargs = _cast_arguments(args, kwargs, change)
-        return function(*args, **kwargs)
-    cast._amp_original = function
-    return cast
-
-
 def _places(name):
     """Modules in which users find the operator, each with its name there; those in one list share a
     function."""
@@ -189,13 +140,13 @@ def _places(name):
                 yield [(getattr(module, part), name[len(part) + 2:])]
 
 
-def _patch(names, change, condition=None):
+def _patch(names, change, condition=None, made=False):
     for name in names:
         for places in _places(name):
             original = getattr(*places[0], None)
             if original is None:
                 continue
-            wrapped = _wrap(getattr(original, "_amp_original", original), change, condition)
+            wrapped = _casts.wrap(getattr(original, "_amp_original", original), change, condition, made)
             for module, attribute in places:
                 if hasattr(module, attribute):
                     setattr(module, attribute, wrapped)
@@ -218,7 +169,7 @@ def _patch_operators(changes):
         def cast(self, other):
             change = of_two if isinstance(other, cls) else of_number
             if change:
-                (self, other), _ = _cast_arguments((self, other), {}, change)
+                (self, other), _ = _casts.cast_arguments((self, other), {}, change)
             return original(self, other)
         setattr(cls, method, cast)
     for method, row in _op_methods.PYTHON_OPERATORS.items():
@@ -228,7 +179,7 @@ def _patch_operators(changes):
                 patch(cls, f"__r{method}__", changes.get(of_two), changes.get(row.left))
     for module, name, op in _FUNCTIONS:
         if op in changes and hasattr(module, name):
-            setattr(module, name, _wrap(getattr(module, name), changes[op]))
+            setattr(module, name, _casts.wrap(getattr(module, name), changes[op]))
 
 
 def _patch_numpy(changes):
@@ -240,12 +191,12 @@ def _patch_numpy(changes):
         change = by_record.get(_op_functions.op_info("_npx_" + name).name)
         function = getattr(numpy_extension, name, None)
         if change and callable(function):
-            setattr(numpy_extension, name, _wrap(getattr(function, "_amp_original", function), change))
+            setattr(numpy_extension, name, _casts.wrap(getattr(function, "_amp_original", function), change))
     for name in dir(numpy):
         change = next((changes[op] for op in (f"_npi_{name}", f"_np_{name}", name) if op in changes), None)
         function = getattr(numpy, name, None) if change else None
         if callable(function) and not isinstance(function, type):
-            wrapped = _wrap(getattr(function, "_amp_original", function), change)
+            wrapped = _casts.wrap(getattr(function, "_amp_original", function), change)
             for module in (numpy, numpy.multiarray):
                 setattr(module, name, wrapped)
 
@@ -292,18 +243,18 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     _check_operators("init", [*low, *full, *(row[0] for row in conditional)], error_class(AttributeError, ValueError))
     _target, _amp_initialized = target, True
     logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
-    changes = dict.fromkeys(list_widest_type_cast(target), _widest)
-    changes.update(dict.fromkeys(full, lambda values: [_cast(v, "float32") for v in values]))
-    changes.update(dict.fromkeys(low, lambda values: [_cast(v, target) for v in values]))
+    changes = dict.fromkeys(list_widest_type_cast(target), _casts.widest)
+    changes.update(dict.fromkeys(full, lambda values: [_casts.cast(v, "float32") for v in values]))
+    changes.update(dict.fromkeys(low, lambda values: [_casts.cast(v, target) for v in values]))
     for name, change in changes.items():
-        _patch([name], change)
+        _patch([name], change, made=name in low)
     _patch_operators(changes)
     _patch_numpy(changes)
     by_op = {}
     for name, parameter, values in conditional:
         by_op.setdefault(name, []).append((parameter, set(map(str, values))))
     for name, rows in by_op.items():
-        _patch([name], lambda values: [_cast(v, "float32") for v in values],
+        _patch([name], lambda values: [_casts.cast(v, "float32") for v in values],
                lambda kwargs, rows=rows: any(str(kwargs.get(parameter)) in values for parameter, values in rows))
 
 
@@ -510,7 +461,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     count = lambda items: ctypes.c_uint32(len(items))
     check_call(_LIB.MXReducePrecisionSymbol(
         sym.handle, ctypes.byref(handle), count(inputs), ints(types), count(starts), ints(starts),
-        ctypes.byref(ctypes.c_int(_DTYPE_CODE[target])),
+        ctypes.byref(ctypes.c_int(_casts.DTYPE_CODE[target])),
         ctypes.c_int(bool(cast_optional_params)), count(low), count(full), count(widest),
         count(conditional), count(excluded), count(params),
         c_str_array(low), c_str_array(full), c_str_array(widest), c_str_array([c[0] for c in conditional]), c_str_array(excluded),
@@ -524,7 +475,7 @@ def _check_symbol(sym, function):
 
 
 def _cast_params(symbol, arrays, target):
-    wanted = {n for n, a in symbol.attr_dict().items() if a.get("__dtype__") == str(_DTYPE_CODE[target])}
+    wanted = {n for n, a in symbol.attr_dict().items() if a.get("__dtype__") == str(_casts.DTYPE_CODE[target])}
     return {n: nd.amp_cast(a, dtype=target) if n in wanted else a for n, a in arrays.items()}
 
 

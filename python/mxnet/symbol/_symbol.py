@@ -2,6 +2,7 @@
 import ctypes
 import importlib
 import numbers
+import os
 
 import numpy as np
 
@@ -442,10 +443,10 @@ class Symbol(_SymbolInference, _SymbolBinding, _SymbolNodes, SymbolBase):
         >>> mx.sym.load('net-symbol.json').list_arguments()
         ['x']
         """
-        if not isinstance(fname, str):
+        if not isinstance(fname, (str, os.PathLike)):
             raise TypeError(f"[Symbol] save to {fname!r}; accepted: the name of a file")
         symbol = self._without_amp_cast() if remove_amp_cast else self
-        check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(fname)))
+        check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(os.fspath(fname))))
 
     # ---- operators as methods; see mx.sym.NAME
     def astype(self, dtype, **kwargs):

@@ -86,8 +86,9 @@ def load(fname):
     >>> mx.sym.load('net-symbol.json').list_arguments()
     ['x']
     """
-    if not isinstance(fname, str):
-        raise TypeError(f"[load] {fname!r}; fname need to be string")
+    if not isinstance(fname, (str, os.PathLike)):
+        raise TypeError(f"[load] {fname!r}; fname need to be string, or a path of pathlib")
+    fname = os.fspath(fname)
     path = local_path(fname)
     if os.path.exists(path):
         kinds.refuse_other("load", path, ("symbol", "json", "empty", "text"), "files of Symbol.save and export (-symbol.json)", ValueError)

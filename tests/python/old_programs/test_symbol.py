@@ -315,3 +315,19 @@ def test_attributes_of_arrays_say_what_symbols_have_in_their_place(name, hint):
     net.hybridize()
     with pytest.raises(AttributeError, match="Codes of reshape"):
         net(x)
+
+
+def test_files_of_symbols_are_named_by_paths(tmp_path):
+    """As files of arrays and parameters are."""
+    mx.sym.exp(mx.sym.var("x"), name="y").save(tmp_path / "net.json")
+    assert mx.sym.load(tmp_path / "net.json").list_outputs() == ["y_output"]
+    net = mx.gluon.nn.Dense(2, in_units=3, prefix="dense_")
+    net.initialize(mx.init.One())
+    net.hybridize()
+    net(mx.nd.ones((1, 3)))
+    net.export(tmp_path / "dense")
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "dense-symbol.json", ["data"], tmp_path / "dense-0000.params")
+    assert block(mx.nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]
+    for call in (lambda: mx.sym.load(3), lambda: mx.sym.var("x").save(3)):
+        with pytest.raises(TypeError):
+            call()

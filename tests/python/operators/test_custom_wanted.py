@@ -108,3 +108,55 @@ def test_an_executor_has_one_operator_for_training_and_inference():
             executor.backward(mx.nd.ones(2))
     mx.nd.waitall()
     assert len(made) == 1 and seen == [1, 3, 4] and made[0].calls == 5
+
+
+class Twice(operator.CustomOp):
+    seen = []
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.seen.append(req)
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+        in_grad[1][:] = out_grad[0] * in_data[0]  # whatever the request
+
+
+@operator.register("test_wanted_by_the_tape")
+class TwiceProp(operator.CustomOpProp):
+    def list_arguments(self):
+        return ["a", "b"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]]
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Twice()
+
+
+class TwiceBlock(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, a, b):
+        return F.Custom(a, b, op_type="test_wanted_by_the_tape")
+
+
+@pytest.mark.parametrize("flags", [None, {}, {"static_alloc": True}])
+def test_backward_is_told_which_gradients_the_tape_reads(flags):
+    """As in 1.9.1: labels and other inputs without a gradient have the request null."""
+    block, x, label = TwiceBlock(), mx.nd.array([1, 2]), mx.nd.array([3, 4])
+    if flags is not None:
+        block.hybridize(**flags)
+    x.attach_grad()
+    for call, want in [(lambda: block(x, label), ["write", "null"]), (lambda: block(x * 1, label * 1), ["write", "null"]),
+                       (lambda: block(label, x), ["null", "write"])]:
+        Twice.seen.clear()
+        with mx.autograd.record():
+            y = call()
+        y.backward()
+        np.testing.assert_array_equal(x.grad.asnumpy(), [3, 4])
+        assert Twice.seen == [want]
+    Twice.seen.clear()
+    with mx.autograd.record():
+        y = block(x, x)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2, 4])
+    assert Twice.seen == [["write", "write"]]
