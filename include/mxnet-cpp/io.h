@@ -109,6 +109,7 @@ class MXDataIter : public DataIter {
     }
     DataIterHandle handle = nullptr;
     front_end::Check(MXDataIterCreateIter(creator_, static_cast<mx_uint>(keys.size()), keys.data(), values.data(), &handle));
+    if (!blob_) blob_ = std::make_shared<MXDataIterBlob>();  // moved away
     if (blob_->handle_ != nullptr) MXDataIterFree(blob_->handle_);
     blob_->handle_ = handle;
     return *this;
@@ -147,7 +148,7 @@ class MXDataIter : public DataIter {
     return map;
   }
   DataIterHandle Handle() const {
-    MXNET_CPP_NEED(blob_->handle_ != nullptr) << "[MXDataIter] there is no data yet: call CreateDataIter first";
+    MXNET_CPP_NEED(blob_ && blob_->handle_ != nullptr) << "[MXDataIter] there is no data yet: call CreateDataIter first";
     return blob_->handle_;
   }
 

@@ -140,7 +140,8 @@ class NDArray {
   Context GetContext() const;
   /* Memory on the CPU, valid as long as the array. It waits for what writes the array. */
   const mx_float* GetData() const;
-  NDArrayHandle GetHandle() const { return blob_->handle_; }
+  /* Null after a move. */
+  NDArrayHandle GetHandle() const { return blob_ ? blob_->handle_ : nullptr; }
 
  private:
   mx_float AtOffset(size_t offset) const;

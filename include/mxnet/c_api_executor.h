@@ -57,9 +57,9 @@ MXNET_C_DLL int MXExecutorBindEX(SymbolHandle symbol_handle, int dev_type, int d
                                  ExecutorHandle shared_exec, ExecutorHandle* out);
 
 /* Binds new arrays, whose shapes follow from some that are given as in MXSymbolInferShape. Names
- * before lists say which arguments requests, shapes, dtypes and storage types are for. What is in
- * the shared buffer is used, and new arrays join it. The caller frees the arrays that are handed
- * out. */
+ * before lists say which arguments requests, shapes, dtypes and storage types are for. With a null
+ * list of requests no argument has a gradient. What is in the shared buffer is used, and new arrays
+ * join it. The caller frees the arrays that are handed out. */
 
 /* Shapes of unsigned dimensions. */
 MXNET_C_DLL int MXExecutorSimpleBind(SymbolHandle symbol_handle, int dev_type, int dev_id, const uint32_t num_g2c_keys,

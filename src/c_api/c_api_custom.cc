@@ -1,9 +1,6 @@
 // User-defined functions and operators with callbacks over the C ABI.
 #include "mxnet/c_api_custom.h"
 
-#include <cxxabi.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "c_api/c_api_common.h"
+#include "c_api/callbacks.h"
 #include "imperative/custom_function.h"
 #include "mxnet/op.h"
 #include "operator/custom/custom.h"
@@ -20,20 +18,14 @@ using namespace mxnet;  // NOLINT
 
 namespace {
 
-// The callback with its own arguments. void (*)() is what GCC lets every function be cast from
-// without a warning.
-template <typename Fn>
-Fn As(int (*callback)()) {
-  return reinterpret_cast<Fn>(reinterpret_cast<void (*)()>(callback));
-}
-
 class CallbackFunction : public CustomFunction {
  public:
   explicit CallbackFunction(const MXCallbackList& list)
       : callbacks_(list.callbacks, list.callbacks + list.num_callbacks), contexts_(list.contexts, list.contexts + list.num_callbacks) {}
   ~CallbackFunction() override {
-    if (callbacks_.size() > kCustomFunctionDelete)
-      As<CustomFunctionDelFunc>(callbacks_[kCustomFunctionDelete])(contexts_[kCustomFunctionDelete]);
+    if (callbacks_.size() <= kCustomFunctionDelete) return;
+    const auto callback = As<CustomFunctionDelFunc>(callbacks_[kCustomFunctionDelete]);
+    Freeing("autograd.Function", [&] { callback(contexts_[kCustomFunctionDelete]); });
   }
   void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& igrads, bool is_train) override {
     // The callee owns the handles that it gets.
@@ -52,17 +44,6 @@ class CallbackFunction : public CustomFunction {
   std::vector<void*> contexts_;
 };
 
-/* f(), but for a callback in whose middle an interpreter ends, which has daemons exit: functions
- * that catch errors would not let them. Such a thread sleeps until the process is over. */
-template <typename F>
-int UnlessEnding(const F& f) {
-  try {
-    return f();
-  } catch (const abi::__forced_unwind&) {
-    for (;;) pause();
-  }
-}
-
 /* Callbacks with their contexts. What they belong to is given back on a thread of custom operators:
  * the last user may be an engine's worker, which must not wait for an interpreter. */
 class Callbacks {
@@ -78,7 +59,7 @@ class Callbacks {
     if (!Has(kDelete)) return;
     const auto callback = As<CustomOpDelFunc>(callbacks_[kDelete]);
     try {
-      custom::SubmitLater([callback, context = contexts_[kDelete]] { callback(context); });
+      custom::SubmitLater([callback, context = contexts_[kDelete]] { Freeing("Custom", [&] { callback(context); }); });
     } catch (const std::exception&) {  // not given back
     }
   }

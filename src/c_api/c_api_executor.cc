@@ -14,6 +14,7 @@ namespace {
 using ExecutorPtr = std::shared_ptr<Executor>;
 using CachedOpPtr = std::shared_ptr<CachedOp>;
 
+/* Take a copy where the program's callbacks may run: one may free the handle. */
 const ExecutorPtr& AsExecutor(ExecutorHandle h) {
   MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null executor handle";
   return *static_cast<ExecutorPtr*>(h);
@@ -130,8 +131,8 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
     NeedTexts(grad_req_len, grad_req_names, "names of grad_reqs");
     for (uint32_t i = 0; i < grad_req_len; ++i) by_name[grad_req_names[i]] = ToReq(std::string(grad_req_types[i]));
     for (const auto& a : args) r.grad_req.push_back(by_name.count(a) ? by_name[a] : OpReq::kNull);
-  } else if (grad_req_len == 0) {  // one for all
-    r.grad_req.assign(args.size(), grad_req_types ? ToReq(std::string(Text(grad_req_types[0], "the grad_req"))) : OpReq::kWrite);
+  } else if (grad_req_len == 0) {  // one for all; without any, nobody wants gradients
+    r.grad_req.assign(args.size(), grad_req_types ? ToReq(std::string(Text(grad_req_types[0], "the grad_req"))) : OpReq::kNull);
   } else {
     MXNET_CHECK_KIND(grad_req_len == args.size(), Value)
         << "[simple_bind] got " << grad_req_len << " grad_reqs; the symbol has " << args.size() << " arguments";
@@ -217,13 +218,15 @@ int MXExecutorPrint(ExecutorHandle handle, const char** out_str) {
 
 int MXExecutorForward(ExecutorHandle handle, int is_train) {
   API_BEGIN();
-  AsExecutor(handle)->Forward(is_train != 0);
+  const ExecutorPtr executor = AsExecutor(handle);
+  executor->Forward(is_train != 0);
   API_END();
 }
 
 int MXExecutorBackwardEx(ExecutorHandle handle, uint32_t len, NDArrayHandle* head_grads, int is_train) {
   API_BEGIN();
-  AsExecutor(handle)->Backward(Arrays(len, head_grads), is_train != 0);
+  const ExecutorPtr executor = AsExecutor(handle);
+  executor->Backward(Arrays(len, head_grads), is_train != 0);
   API_END();
 }
 
@@ -389,7 +392,7 @@ int MXFreeCachedOp(CachedOpHandle handle) {
 int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs,
                        const int** out_stypes) {
   API_BEGIN(num_outputs, outputs);
-  const CachedOpPtr& op = AsCachedOp(handle);
+  const CachedOpPtr op = AsCachedOp(handle);
   const std::vector<NDArray*> in = AsNDArrays(inputs, num_inputs);
   const int count = static_cast<int>(op->symbol().outputs.size());
   ApiStore& store = ApiStore::Get();

@@ -58,7 +58,7 @@ struct OpText {
 
 const OpText& TextOf(const Op* op) {
   static auto* mutex = new ForkMutex(ForkLevel::kCaller);
-  static std::map<const Op*, std::unique_ptr<OpText>> texts;
+  static auto& texts = *new std::map<const Op*, std::unique_ptr<OpText>>;  // never deleted: programs ask at exit, too
   std::lock_guard<ForkMutex> lock(*mutex);
   auto& slot = texts[op];
   if (!slot) {

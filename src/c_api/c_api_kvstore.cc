@@ -18,7 +18,7 @@ namespace {
 
 /* What a handle stands for. */
 struct Handle {
-  std::unique_ptr<KVStore> store;
+  std::shared_ptr<KVStore> store;
   std::mutex mutex;              // of `warned`
   std::set<std::string> warned;  // keys whose row_sparse arrays a pull has left out
 
@@ -32,7 +32,8 @@ Handle* AsHandle(KVStoreHandle h) {
   MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null KVStore handle";
   return static_cast<Handle*>(h);
 }
-KVStore* AsStore(KVStoreHandle h) { return AsHandle(h)->store.get(); }
+/* An updater may free the handle while the store works. */
+std::shared_ptr<KVStore> AsStore(KVStoreHandle h) { return AsHandle(h)->store; }
 
 template <typename K>
 KVStore::Keys AsKeys(const K* keys, uint32_t n) {

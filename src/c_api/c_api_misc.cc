@@ -11,6 +11,7 @@
 
 #include "base/threads/fork_guard.h"
 #include "c_api/c_api_common.h"
+#include "c_api/callbacks.h"
 #include "mxnet/engine.h"
 
 using namespace mxnet;  // NOLINT
@@ -35,7 +36,7 @@ struct Push {
   Push(void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, EngineFnPropertyHandle prop_handle, int num_reads,
        int num_writes)
       : param(func_param, [deleter](void* p) {
-          if (deleter) deleter(p);
+          if (deleter) Freeing("engine", [&] { deleter(p); });
         }) {
     MXNET_CHECK_KIND(ctx_handle != nullptr, Value) << "[engine] the context handle is null";
     MXNET_CHECK_KIND(num_reads >= 0 && num_writes >= 0, Value)

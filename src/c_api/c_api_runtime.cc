@@ -10,13 +10,13 @@
 int MXLibInfoFeatures(const struct LibFeature** libFeature, size_t* size) {
   API_BEGIN(libFeature, size);
   // Made once: the caller keeps the pointer.
-  static const std::vector<LibFeature> features = [] {
+  static const auto& features = *new std::vector<LibFeature>([] {
     size_t count = 0;
     const mxnet::BuildFeature* table = mxnet::BuildFeatures(&count);
     std::vector<LibFeature> copy;
     for (size_t i = 0; i < count; ++i) copy.push_back({table[i].name, table[i].enabled});
     return copy;
-  }();
+  }());
   *libFeature = features.data();
   *size = features.size();
   API_END();

@@ -204,13 +204,15 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, u
 
 int MXPredForward(PredictorHandle handle) {
   API_BEGIN();
-  AsPredictor(handle)->executor()->Forward(false);
+  const std::shared_ptr<Executor> executor = AsPredictor(handle)->executor();  // a monitor may free the handle
+  executor->Forward(false);
   API_END();
 }
 
 int MXPredPartialForward(PredictorHandle handle, int step, int* step_left) {
   API_BEGIN(step_left);
-  *step_left = AsPredictor(handle)->executor()->PartialForward(false, step);
+  const std::shared_ptr<Executor> executor = AsPredictor(handle)->executor();
+  *step_left = executor->PartialForward(false, step);
   API_END();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/threads/thread_objects.h"
 #include "engine/dependency_engine.h"
 
 namespace mxnet {
@@ -20,11 +21,15 @@ __thread bool tls_exited = false;
 
 struct ThreadStates {
   std::vector<std::pair<uint64_t, ThreadState*>> states;  // by engine id; an engine may be dead
+  // The main thread ends with the process, just before exit handlers destroy what libraries keep in
+  // function statics (oneDNN its compiled kernels), often before the handler of Engine::Get: what
+  // is in flight must be over by then. After a fork, another thread is the main one.
+  ThreadStates() {
+    CallAtThreadExit([] {
+      if (syscall(SYS_gettid) == getpid()) FinishProcessEngine();
+    });
+  }
   ~ThreadStates() {
-    // The main thread ends with the process, just before exit handlers destroy what libraries keep
-    // in function statics (oneDNN its compiled kernels), often before the handler of Engine::Get:
-    // what is in flight must be over by then.
-    if (syscall(SYS_gettid) == getpid()) FinishProcessEngine();
     tls_exited = true;
     tls_state = {0, nullptr};
     for (auto& s : states) NotifyThreadExit(s.first, s.second);

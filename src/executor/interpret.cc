@@ -71,13 +71,12 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
       const auto in_names = ShownInputs(*n->attrs), out_names = ShownOutputs(*n->attrs, monitor.numbers_outputs);
       if (monitor.all) {
         for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) {
-          if (n->inputs[i].node->is_variable()) monitor.fn(n->inputs[i].node->name.c_str(), n->op()->name.c_str(), *in[i]);
-          monitor.fn((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
+          if (n->inputs[i].node->is_variable()) monitor.Tell(n->inputs[i].node->name, *n->op(), *in[i]);
+          monitor.Tell(n->name + "_" + in_names[i], *n->op(), *in[i]);
         }
       }
       const size_t shown = Imperative::State().training ? made.size() : static_cast<size_t>(n->op()->NumVisibleOutputs(*n->attrs));
-      for (size_t o = 0; o < shown && o < out_names.size(); ++o)
-        monitor.fn((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
+      for (size_t o = 0; o < shown && o < out_names.size(); ++o) monitor.Tell(n->name + "_" + out_names[o], *n->op(), made[o]);
     }
     for (const auto& e : n->inputs)
       if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();  // nobody reads it any more

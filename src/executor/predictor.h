@@ -46,7 +46,7 @@ class Predictor {
   const NDArray& InputToWrite(const std::string& name);
   /* Throws Error(kIndex). */
   const NDArray& Output(uint32_t index) const;
-  Executor* executor() const { return executor_.get(); }
+  const std::shared_ptr<Executor>& executor() const { return executor_; }
 
  private:
   Predictor(const Predictor& like, Shapes shapes)

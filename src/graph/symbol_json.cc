@@ -131,7 +131,8 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool np_shape, co
 
 const char* const kOldHiddenKeys[] = {"ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage"};
 constexpr int kFirstVersionOf2 = 20000;
-constexpr int kLastVersionOf1x = 10901;  // it gives the keys of older files underscores, not those of its own
+constexpr int kFirstWithInitialValues = 904;  // of auxiliary states, in their attributes
+constexpr int kLastVersionOf1x = 10901;       // it gives the keys of older files underscores, not those of its own
 
 std::string WithoutNumberDetail(const std::string& s) { return s.size() > 200 ? s.substr(0, 200) + "..." : s; }
 
@@ -308,14 +309,19 @@ class Reader {
     MXNET_CHECK_KIND(n->inputs.size() <= names.size() || !n->op()->key_var_num_args.empty(), Value)
         << "[symbol file] node " << n->name << " (" << n->op()->name << ") has " << n->inputs.size()
         << " inputs; accepted: " << names.size();
-    if (n->inputs.size() < names.size()) {
+    const size_t given = n->inputs.size();
+    const bool old = version_ < kFirstWithInitialValues;
+    if (old || given < names.size()) {
       const std::vector<int> mutated = n->op()->MutateInputs(*n->attrs);
-      for (size_t i = n->inputs.size(); i < names.size(); ++i) {
+      for (size_t i = old ? 0 : given; i < names.size(); ++i) {
         const bool aux = std::find(mutated.begin(), mutated.end(), static_cast<int>(i)) != mutated.end();
-        MXNET_CHECK_KIND(aux || version_ < 900, Value)
-            << "[symbol file] node " << n->name << " (" << n->op()->name << ") lacks its input " << names[i];
-        n->inputs.push_back({MakeVariable(n->name + "_" + names[i]), 0, aux ? 1u : 0u});
-        WishInitialValue(*n->attrs, names[i], n->inputs.back().node.get());
+        if (i >= given) {
+          MXNET_CHECK_KIND(aux || version_ < 900, Value)
+              << "[symbol file] node " << n->name << " (" << n->op()->name << ") lacks its input " << names[i];
+          n->inputs.push_back({MakeVariable(n->name + "_" + names[i]), 0, aux ? 1u : 0u});
+        }
+        Node* in = n->inputs[i].node.get();
+        if (in->is_variable() && (aux || i >= given)) WishInitialValue(*n->attrs, names[i], in);
       }
     }
     for (const auto& d : deferred_) {

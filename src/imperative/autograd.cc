@@ -12,7 +12,7 @@ namespace mxnet {
 namespace {
 
 NodeEntry ConstantEntry(const NDArray& a) {
-  static const AttrsPtr variable = MakeAttrs(nullptr, {});
+  static const AttrsPtr& variable = *new AttrsPtr(MakeAttrs(nullptr, {}));
   auto node = std::make_shared<Node>();
   node->attrs = variable;
   auto tape = std::make_shared<Tape>();

@@ -240,7 +240,7 @@ class BackwardPass {
     Tape* tape = static_cast<Tape*>(node->tape.get());
     std::vector<NodeEntry> ograds(ograd_arrays->size());
     values_.clear();
-    static const AttrsPtr variable = MakeAttrs(nullptr, {});
+    static const AttrsPtr& variable = *new AttrsPtr(MakeAttrs(nullptr, {}));
     for (size_t i = 0; i < ograds.size(); ++i) {
       NDArray g = (*ograd_arrays)[i];
       if (g.is_none()) g = FilledLike(tape->outputs[i], 0);

@@ -232,6 +232,7 @@ Context LocalStore::Home(const Pushed& pushed) {
 }
 
 void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> sums, int priority) {
+  const Updater updater = updater_;  // which may set another one
   for (size_t i = 0; i < pushed.size(); ++i) {
     Entry* e = pushed[i].entry;
     NDArray sum = sums[i];
@@ -243,13 +244,13 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
       }
       transport_->AllReduce(*pushed[i].key, &sum, priority);
     }
-    if (updater_ && sum.is_sparse() && sum.ctx().execution() != e->stored.ctx().execution()) {
+    if (updater && sum.is_sparse() && sum.ctx().execution() != e->stored.ctx().execution()) {
       const NDArray there = NDArray::Make(sum.type(), e->stored.ctx().execution(), true);
       CopyFromTo(sum, there, priority);
       sum = there;
     }
-    if (updater_) {
-      updater_(*pushed[i].key, sum, &e->stored);
+    if (updater) {
+      updater(*pushed[i].key, sum, &e->stored);
     } else {
       Assign(sum, e->stored, priority);  // nothing to do when the sum was made in place
     }

@@ -2,11 +2,16 @@
 #include "library/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <mutex>
+#include <vector>
 
 #include "base/threads/fork_guard.h"
 #include "mxnet/op.h"
@@ -54,7 +59,26 @@ void RefuseOtherHeader(const std::string& path, void* handle) {
                        << " (mx.libinfo.find_include_path())";
 }
 
+/* dlopen maps what the headers tell of, and touches it: beyond the end of a file that was cut short
+ * the process would get SIGBUS. Whatever else is wrong with a file is left to dlopen. */
+void RefuseShortFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const uint64_t size = file ? static_cast<uint64_t>(file.tellg()) : 0;
+  ElfW(Ehdr) header;
+  if (size < sizeof(header) || size > INT64_MAX) return;
+  file.seekg(0).read(reinterpret_cast<char*>(&header), sizeof(header));
+  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr))) return;
+  std::vector<ElfW(Phdr)> parts(header.e_phnum);
+  file.seekg(static_cast<std::streamoff>(header.e_phoff)).read(reinterpret_cast<char*>(parts.data()), parts.size() * sizeof(parts[0]));
+  uint64_t needed = file ? 0 : uint64_t{header.e_phoff} + parts.size() * sizeof(parts[0]);
+  for (const auto& part : parts)
+    if (part.p_type == PT_LOAD) needed = std::max(needed, uint64_t{part.p_offset} + part.p_filesz);
+  MXNET_CHECK(needed <= size) << "[library] Error loading library: " << path << ": the file is cut short: it has " << size
+                              << " bytes, and its headers tell of " << needed;
+}
+
 std::shared_ptr<Library> Open(const std::string& path) {
+  RefuseShortFile(path);
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   MXNET_CHECK(handle != nullptr) << "[library] Error loading library: " << path << ": " << Loader();
   const auto function = reinterpret_cast<MXExtLibraryFunction>(dlsym(handle, "mxnet_ext_library"));

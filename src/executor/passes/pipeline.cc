@@ -56,7 +56,8 @@ bool MicroBatchesWanted(const PassContext& c) {
 }  // namespace
 
 const std::vector<Pass>& PlanPasses() {
-  static const std::vector<Pass> passes = {
+  // here and elsewhere: never deleted, for destructors of static objects compile plans, too
+  static const std::vector<Pass>& passes = *new std::vector<Pass>{
       {"settle_shapes", "Sources whose shape only their users tell get it as a parameter (`begin_state` of recurrent cells).", Always,
        SettleShapes, Stage::kEarly, Results::kAll},
       {"remove_mixed_casts", "Training: casts of mixed precision to the dtype that is there go before the gradient is made.", WithBackward,

@@ -2,7 +2,10 @@
 #ifndef MXNET_EXECUTOR_PLAN_MONITOR_H_
 #define MXNET_EXECUTOR_PLAN_MONITOR_H_
 
+#include <string>
+
 #include "mxnet/executor.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 
@@ -11,6 +14,11 @@ namespace mxnet {
 struct Monitor {
   Executor::MonitorFn fn;
   bool all = false, numbers_outputs = false;
+  /* The function may take itself away meanwhile, or set another one. */
+  void Tell(const std::string& name, const Op& op, const NDArray& array) const {
+    const Executor::MonitorFn now = fn;
+    if (now) now(name.c_str(), op.name.c_str(), array);
+  }
   explicit operator bool() const { return static_cast<bool>(fn); }
 };
 

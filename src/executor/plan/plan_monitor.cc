@@ -93,7 +93,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     }
     for (auto& s : shown) {
       s.array.WaitToRead();
-      monitor.fn(s.name.c_str(), n.attrs->op->name.c_str(), s.array);
+      monitor.Tell(s.name, *n.attrs->op, s.array);
     }
   }
 }

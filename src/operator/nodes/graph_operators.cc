@@ -53,7 +53,7 @@ AttrsPtr FusedPointwiseAttrs(std::shared_ptr<Symbol> graph, size_t num_inputs, c
 }
 
 const AttrsPtr& Zeros() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_zeros_without_dtype"), {}));
   return attrs;
 }
 AttrsPtr Filled(double value, int dtype) { return MakeAttrs(Op::Get(value == 0 ? "_zeros" : "_ones"), {{"dtype", DTypeName(dtype)}}); }
@@ -68,7 +68,7 @@ AttrsPtr Sum(int terms) {
   return MakeAttrs(op, {{"num_args", std::to_string(terms)}});
 }
 const AttrsPtr& Copy() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_copy"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_copy"), {}));
   return attrs;
 }
 const AttrsPtr& CastStorageAttrs(StorageType storage) {
@@ -80,23 +80,23 @@ const AttrsPtr& CastStorageAttrs(StorageType storage) {
   return attrs[static_cast<int>(storage)];
 }
 const AttrsPtr& RetainRows() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_sparse_retain"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_sparse_retain"), {}));
   return attrs;
 }
 const AttrsPtr& CopyAcross() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_copyto"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_copyto"), {}));
   return attrs;
 }
 const AttrsPtr& AddGradients() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_grad_add"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_grad_add"), {}));
   return attrs;
 }
 const AttrsPtr& ReshapeLike() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("reshape_like"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("reshape_like"), {}));
   return attrs;
 }
 const AttrsPtr& ConnectedTo() {
-  static const AttrsPtr attrs = MakeAttrs(Op::Get("_identity_with_attr_like_rhs"), {});
+  static const AttrsPtr& attrs = *new AttrsPtr(MakeAttrs(Op::Get("_identity_with_attr_like_rhs"), {}));
   return attrs;
 }
 const Op* SumLike() {

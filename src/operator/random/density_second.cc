@@ -43,7 +43,7 @@ bool Nothing(const KernelArgs& args) { return args.req[0] == OpReq::kNull || arg
 int64_t Numbers(const KernelArgs& args, const Shape& s) { return args.param<SpreadParam>().keep_last ? s[s.ndim() - 1] : 1; }
 
 void Spread(KernelArgs& args) {
-  static const AttrsPtr add = MakeAttrs(Op::Get("broadcast_add"), {});
+  static const AttrsPtr& add = *new AttrsPtr(MakeAttrs(Op::Get("broadcast_add"), {}));
   if (Nothing(args)) return;
   const int64_t numbers = Numbers(args, args.in[0].shape), rows = args.in[0].Size() / numbers;
   TBlob zeros = Viewed(args.out[0], rows, numbers);
@@ -54,7 +54,7 @@ void Spread(KernelArgs& args) {
 }
 
 void Gather(KernelArgs& args) {
-  static const AttrsPtr sum = MakeAttrs(Op::Get("sum"), {{"axis", "1"}, {"keepdims", "True"}});
+  static const AttrsPtr& sum = *new AttrsPtr(MakeAttrs(Op::Get("sum"), {{"axis", "1"}, {"keepdims", "True"}}));
   if (Nothing(args)) return;
   if (args.in[0].Size() == 0) return Call(args, graph_ops::Zeros(), {}, args.out[0]);
   const int64_t numbers = Numbers(args, args.out[0].shape), rows = args.out[0].Size() / numbers;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <locale>
 #include <set>
@@ -93,6 +94,17 @@ TEST(FrontEndArray, WrongPlacesAreErrors) {
   EXPECT_NE(Said([&] { NDArray() + 1; }), "nothing");
   mx_float few[2];
   EXPECT_NE(Said([&] { Matrix().SyncCopyToCPU(few, 2); }), "nothing");
+}
+
+TEST(FrontEndArray, WhatWasMovedAwayIsAnError) {
+  NDArray a = Matrix();
+  const NDArray b = std::move(a);
+  EXPECT_EQ(a.GetHandle(), nullptr);  // NOLINT
+  for (const auto& use :
+       std::vector<std::function<void()>>{[&] { a.Size(); }, [&] { a + b; }, [&] { a.WaitToRead(); }, [&] { a.Slice(0, 1); }})
+    EXPECT_NE(Said(use).find("null NDArray handle"), std::string::npos);
+  a = b;
+  EXPECT_EQ(a.Size(), 6u);
 }
 
 TEST(FrontEndArray, VectorsAreConverted) {

@@ -199,6 +199,23 @@ TEST(Json, FilesBeforeAuxiliaryStatesWereInputs) {
   EXPECT_EQ(attrs["fc$__ctx_group__"], "g");
 }
 
+/* The numbers of versions are where 1.9.1 does it, too. */
+TEST(Json, StatesOfFilesBefore094GetTheirInitialValues) {
+  for (const int version : {0, 901, 903, 904, 10901}) {
+    std::string nodes;
+    for (const char* input : {"data", "gamma", "beta", "mean", "var"})
+      nodes += std::string(R"({"op": "null", "name": ")") + input + R"(", "inputs": []}, )";
+    const std::string attrs = version ? R"(, "attrs": {"mxnet_version": ["int", )" + std::to_string(version) + "]}" : "";
+    const Symbol net = SymbolFromJSON(
+        R"({"nodes": [)" + nodes +
+        R"({"op": "BatchNorm", "name": "bn", "inputs": [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0]]}], "heads": [[5, 0]])" + attrs + "}");
+    std::map<std::string, std::string> found;
+    for (const auto& kv : net.ListAttrs(true)) found[kv.first] = kv.second;
+    EXPECT_EQ(found.count("mean$__init__") + found.count("var$__init__"), version < 904 ? 2U : 0U) << version;
+    EXPECT_EQ(found.count("gamma$__init__"), 0U);
+  }
+}
+
 TEST(Json, MalformedFilesAreRefused) {
   const std::string v = R"({"op": "null", "name": "a", "inputs": []})";
   const std::vector<std::string> bad = {

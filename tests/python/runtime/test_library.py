@@ -96,6 +96,20 @@ def test_what_is_no_library_is_refused(tmp_path):
         mx.library.load(None)
 
 
+def test_a_library_that_was_cut_short_is_refused(operators, tmp_path):
+    """The system's loader touches what the file does not have, which ends the process."""
+    with open(operators, "rb") as f:
+        whole = f.read()
+    program = ("import mxnet as mx, sys\ntry: mx.library.load(sys.argv[1])\n"
+               "except mx.MXNetError as e: print(e)")
+    for size in (100, 4096, len(whole) // 2):
+        short = tmp_path / ("short%d.so" % size)
+        short.write_bytes(whole[:size])
+        ran = subprocess.run([sys.executable, "-c", program, str(short)], stdout=subprocess.PIPE, check=False)
+        assert ran.returncode == 0
+        assert b"the file is cut short: it has %d bytes" % size in ran.stdout
+
+
 def test_other_versions_are_refused():
     for text, why in (("int x;", "no function mxnet_ext_library"),
                       ("int _opVersion(void) { return 7; }", "lib_api.h of version 7; accepted: one compiled against .* version 12"),

@@ -6,7 +6,7 @@
 namespace mxnet {
 
 bool IsConstantNode(const Node& node) {
-  static const std::string key = kPlanConstant;
+  static const std::string& key = *new std::string(kPlanConstant);
   return !node.is_variable() && node.attrs->dict.count(key) > 0;
 }
 
