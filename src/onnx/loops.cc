@@ -453,6 +453,11 @@ void StageBuilder::CutRows(const Call& call, const RoundsStack& stack, const Val
  * the plan has run.
  */
 bool StageBuilder::MakeWhile(const Call& call, const Rounds& rounds, const Body& body, int64_t most) {
+  // What learns keeps its floats in each round, in memory for all rounds that there may be. A block
+  // of parts keeps what was made.
+  const bool learns = learning_ || session_->options().learns;
+  for (const auto& state : rounds.states)
+    if (learns && IsFloating(state.value.dtype()) && state.value.size() > kMostPadded / std::min(most, kMostPadded)) return false;
   for (const auto& stack : rounds.stacks)
     if (body.ValueOf(stack.name).size() > kMostPadded / std::min(most, kMostPadded) ||
         (stack.kind == RoundsStack::kSequence && !stack.before.elements->empty()))

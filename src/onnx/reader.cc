@@ -333,6 +333,7 @@ std::shared_ptr<const Model> ReadModel(const std::string& path) {
   Source source(StoredBytes(std::make_shared<StoredFile>(path, "onnx")));
   const size_t slash = path.rfind('/');
   source.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  source.path = path;
   return Read(std::move(source), path);
 }
 

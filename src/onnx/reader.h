@@ -18,6 +18,7 @@ struct Source {
   explicit Source(StoredBytes all) : bytes(std::move(all)) {}
   StoredBytes bytes;
   std::string folder;  // of external data; empty: none is read
+  std::string path;    // of the model, which may be a link to another folder; empty: in memory
   std::map<std::string, StoredBytes> external;
 };
 

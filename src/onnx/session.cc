@@ -109,7 +109,8 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
       text +=
           ". Those of com.microsoft.nchwc hold weights in the order of one processor: onnxruntime writes them at ORT_ENABLE_ALL; "
           "accepted are its files of ORT_ENABLE_EXTENDED and below";
-    MXNET_THROW(Value) << "[onnx] " << (model_->path.empty() ? "the model" : model_->path) << " has operators that are not known: " << text;
+    MXNET_THROW(Value) << "[onnx] " << (model_->path.empty() ? "the model" : model_->path) << " has operators that are not known: " << text
+                       << "; accepted: those of mx.onnx.operators(), in the domains ai.onnx, ai.onnx.ml and com.microsoft";
   }
   has_weights_ = HoldsWeights(model_->graph);
   AddConstants(model_->graph);
@@ -129,11 +130,23 @@ int Session::SetPrecision(int dtype) {
   return options_.precision = has ? dtype : kFloat32;
 }
 
+/* "; known for opset 23 on", of an operator that is known for other opsets. */
+static std::string KnownOpsets(const NodeProto& n) {
+  if (!KnowsOp(n.domain, n.op)) return "";
+  std::string text;
+  for (const Rule* rule : AllRules()) {
+    if (rule->domain != n.domain || rule->op != n.op) continue;
+    text += (text.empty() ? "; known for opset " : " and ") + std::to_string(rule->from);
+    text += rule->to == kNewest ? " on" : rule->to > rule->from ? " to " + std::to_string(rule->to) : "";
+  }
+  return text;
+}
+
 void Session::CheckOps(const GraphProto& graph, std::vector<std::string>* unknown) const {
   for (const NodeProto& n : graph.nodes) {
     if (IsOwnDomain(n.domain) || !FindRule(n.domain, n.op, n.opset))
       unknown->push_back(n.label() + " (" + (n.domain.empty() ? "ai.onnx" : n.domain) + "." + n.op + ", opset " + std::to_string(n.opset) +
-                         (KnowsOp(n.domain, n.op) ? "; known for other opsets)" : ")"));
+                         KnownOpsets(n) + ")");
     for (const Attribute& a : n.attributes)
       if (a.graph) CheckOps(*a.graph, unknown);
   }

@@ -1,6 +1,8 @@
 // Constants of ONNX files: TensorProto in all its forms, external data, sparse tensors.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "ndarray/stored_file.h"
 #include "onnx/reader.h"
@@ -164,22 +166,41 @@ void CheckLocation(const Parts& p, const std::string& location) {
                                 << "'; accepted: a path that stays in the folder of the model";
 }
 
+/*
+ * Does the file lie in the folder that the model was asked for in, or in that of the file which a
+ * link of its name leads to? The Hugging Face Hub keeps files in a folder of their own, under names
+ * of their contents, and links to them.
+ */
+bool IsBeside(const std::filesystem::path& file, const Source& source) {
+  namespace fs = std::filesystem;
+  const auto holds = [&](const fs::path& folder) {
+    return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  };
+  std::error_code error;
+  const fs::path folder = fs::canonical(source.folder, error);
+  if (!error && holds(folder)) return true;
+  if (source.path.empty()) return false;
+  const fs::path model = fs::canonical(source.path, error);
+  return !error && holds(model.parent_path());
+}
+
 NDArray External(const Parts& p, const Shape& shape, int dtype, Source* source) {
   const auto it = p.place.find("location");
   MXNET_CHECK_KIND(it != p.place.end(), IO) << "[onnx] tensor " << p.name << " has external data without a location";
   CheckLocation(p, it->second);
   MXNET_CHECK_KIND(!source->folder.empty(), IO)
-      << "[onnx] tensor " << p.name << " lies in the file '" << it->second << "'; a model in memory has no folder to look in";
+      << "[onnx] tensor " << p.name << " lies in the file '" << it->second
+      << "'; a model in memory has no folder to look in; accepted: its path, or folder= where the file is";
   auto found = source->external.find(it->second);
   if (found == source->external.end()) {
     const std::string path = source->folder + "/" + it->second;
-    char* real = realpath(path.c_str(), nullptr);
-    char* real_folder = realpath(source->folder.c_str(), nullptr);
-    const bool inside = real && real_folder && std::strncmp(real, real_folder, std::strlen(real_folder)) == 0;
-    std::free(real);
-    std::free(real_folder);
-    MXNET_CHECK_KIND(!real || inside, IO) << "[onnx] tensor " << p.name << " lies in '" << path
-                                          << "', which leads out of the folder of the model; accepted: files in it";
+    std::error_code error;
+    const std::filesystem::path real = std::filesystem::canonical(path, error);
+    MXNET_CHECK_KIND(error != std::errc::no_such_file_or_directory, IO)
+        << "[onnx] the model keeps tensor " << p.name << " in the file '" << it->second << "', and there is no " << path
+        << "; accepted: the model with the files of its weights beside it, as they were written";
+    MXNET_CHECK_KIND(error || IsBeside(real, *source), IO)
+        << "[onnx] tensor " << p.name << " lies in '" << path << "', which leads out of the folder of the model; accepted: files in it";
     found = source->external.emplace(it->second, StoredBytes(std::make_shared<StoredFile>(path, "onnx"))).first;
   }
   StoredBytes* const bytes = &found->second;

@@ -51,6 +51,8 @@ def to_symbol(model, shapes=None, dtypes=None, values=None, learns=None):
             if name not in known:
                 raise ValueError(f"[onnx] {what} has {name!r}, which is no input; accepted: {', '.join(known) or 'none'}")
     for name, shape in shapes.items():
+        if isinstance(shape, (int, np.integer, str)) or not hasattr(shape, "__iter__"):
+            raise TypeError(f"[onnx] shapes has {shape!r} for {name}; accepted: a tuple with a size for each dimension")
         if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
             raise ValueError(f"[onnx] shapes has {tuple(shape)} for {name}; accepted: sizes from 0. A free first dimension stays free "
                              "where shapes= leaves the input out")

@@ -3,6 +3,7 @@ import ctypes
 import html
 import json
 import os
+import warnings
 
 from .._binding import onnx_named, onnx_run
 from .._files import kinds as _kinds
@@ -16,6 +17,8 @@ from ..util import is_np_array as _is_np_array
 from ._values import Handle, array_of_strings, as_arrays as _as_arrays, from_value, row_of_map, takes_sequence, to_value as _to_value
 
 __all__ = ["Model", "load", "operators"]
+
+_NEWEST_OPSET = 28   # of ai.onnx, whose operators are known
 
 
 class _Info:
@@ -493,6 +496,10 @@ def load(model, ctx=None, folder=None, precision=None):
                 _kinds.refuse_other("onnx.load", path, ("onnx",), "ONNX models")
             raise
     made = Model(handle, ctx)
+    opset = made.about["opsets"].get("", 0)
+    if opset > _NEWEST_OPSET:
+        warnings.warn(f"[onnx.load] the model has opset {opset} of ai.onnx; accepted: up to {_NEWEST_OPSET}, the newest that is known. Its "
+                      f"operators are read as those of {_NEWEST_OPSET}, which may mean something else", stacklevel=2)
     if not isinstance(model, (bytes, bytearray, memoryview)):
         made.source = os.path.abspath(os.fsdecode(model))   # also when the program goes to another folder
     _set_precision(made, precision)

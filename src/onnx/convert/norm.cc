@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "onnx/convert/pointwise.h"
+
 namespace mxnet {
 namespace onnx {
 
@@ -183,7 +185,7 @@ void ConvertLpNorm(Call& c) {
   const int axis = c.Axis(c.Attr("axis", int64_t{-1}), x.ndim());
   const int64_t p = c.Attr("p", int64_t{2});
   if (p != 1 && p != 2) c.Refuse("attribute p is " + Text(p) + "; accepted are 1 and 2");
-  const Value norm = p == 1 ? Sum(c, Unary(c, "abs", x), {axis}, true) : Unary(c, "sqrt", Sum(c, Mul(c, x, x), {axis}, true));
+  const Value norm = p == 1 ? Sum(c, Unary(c, "abs", x), {axis}, true) : Root(c, Sum(c, Mul(c, x, x), {axis}, true));
   const Value zero = BinaryNumber(c, "equal", norm, 0);
   c.Out(Div(c, x, Where(c, zero, c.Scalar(1, x.dtype()), norm)));
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "mxnet/op.h"
 #include "onnx/builder.h"
 #include "onnx/convert/operands.h"
 
@@ -33,6 +34,11 @@ void Sign(Call& c) {
 void FloatUnary(Call& c) {
   CheckFloats(c, c.in(0));
   Unary(c);
+}
+
+void SquareRoot(Call& c) {
+  CheckFloats(c, c.in(0));
+  c.Out(Root(c, c.in(0)));
 }
 
 Value Activate(const Call& c, const Value& x, const char* type) { return c.Op("Activation", {x}, {{"act_type", type}}); }
@@ -248,7 +254,7 @@ Rules MakeRules() {
       {"", "Floor", 1, kNewest, FloatUnary, "_npi_floor"},
       {"", "Ceil", 1, kNewest, FloatUnary, "_npi_ceil"},
       {"", "Round", 11, kNewest, Round, nullptr},
-      {"", "Sqrt", 1, kNewest, FloatUnary, "_npi_sqrt"},
+      {"", "Sqrt", 1, kNewest, SquareRoot, nullptr},
       {"", "Exp", 1, kNewest, FloatUnary, "_npi_exp"},
       {"", "Log", 1, kNewest, FloatUnary, "_npi_log"},
       {"", "Reciprocal", 1, kNewest, FloatUnary, "_npi_reciprocal"},
@@ -294,6 +300,28 @@ Rules MakeRules() {
 }
 
 }  // namespace
+
+/* A sum or a mean, perhaps times or over numbers. */
+static bool IsOfSums(const NodeEntry& e) {
+  const Node* node = e.node.get();
+  const auto is = [&](const char* op) { return node->op()->name == op; };
+  for (int i = 0; i < 4 && !node->is_variable(); ++i) {
+    if (is("_npi_sum") || is("_npi_mean")) return true;
+    if (!is("_npi_multiply") && !is("_npi_multiply_scalar") && !is("_npi_true_divide") && !is("_npi_true_divide_scalar")) return false;
+    node = node->inputs[0].node.get();
+  }
+  return false;
+}
+
+Value Root(const Call& c, const Value& x, double exponent) {
+  const auto root = [&](const Value& v) {
+    return exponent == 0.5 ? c.Op("_npi_sqrt", {v}) : WithNumber(c, "_npi_power_scalar", v, exponent);
+  };
+  if (!c.ForTraining() || x.known() || !IsOfSums(x.entry)) return root(x);
+  const Value zero = WithNumber(c, "_npi_equal_scalar", x, 0);
+  const auto instead = [&](const char* number, const Value& v) { return c.Op("_npi_where_lscalar", {zero, v}, {{"scalar", number}}); };
+  return instead("0", root(instead("1", x)));
+}
 
 const Rules& PointwiseRules() {
   static const Rules rules = MakeRules();

@@ -91,6 +91,7 @@ void Divide(Call& c) {
 
 Value PowerOf(const Call& c, const Value& x, double exponent) {
   if (exponent == 1) return x;
+  if (exponent > 0 && exponent < 1 && c.ForTraining()) return Root(c, x, exponent);
   if (exponent == 2) return c.Op("_npi_square", {x});
   if (exponent == 3) return c.Op("_npi_multiply", {c.Op("_npi_square", {x}), x});
   return WithNumber(c, "_npi_power_scalar", x, exponent);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "onnx/convert/operands.h"
+#include "onnx/convert/pointwise.h"
 
 namespace mxnet {
 namespace onnx {
@@ -109,7 +110,7 @@ void L1(Call& c) {
 void L2(Call& c) {
   const Reduction r = ReductionOf(c);
   const Value& x = c.in(0);
-  if (IsFloating(x.dtype())) return c.Out(c.Op("_npi_sqrt", {Reduced(c, "_npi_sum", c.Op("_npi_square", {x}), r)}));
+  if (IsFloating(x.dtype())) return c.Out(Root(c, Reduced(c, "_npi_sum", c.Op("_npi_square", {x}), r)));
   const Value wide = c.Cast(x, kFloat64);
   c.Out(c.Cast(c.Op("_npi_sqrt", {Reduced(c, "_npi_sum", c.Op("_npi_square", {wide}), r)}), x.dtype()));
 }

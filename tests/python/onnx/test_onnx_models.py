@@ -220,6 +220,10 @@ def test_unknown_operators_are_named_with_node_domain_and_opset():
     with pytest.raises(mx.MXNetError, match="not known") as error:
         _load(model)
     assert "first (ai.onnx.Frobnicate, opset 18)" in str(error.value) and "second (my.own.Quux, opset 3)" in str(error.value)
+    assert "accepted: those of mx.onnx.operators(), in the domains ai.onnx, ai.onnx.ml and com.microsoft" in str(error.value)
+    model = _model([h.make_node("RMSNormalization", ["x", "x"], ["y"])], [("x", T.FLOAT, [1])], [("y", T.FLOAT, [1])], opset=17)
+    with pytest.raises(mx.MXNetError, match="RMSNormalization, opset 17; known for opset 23 on"):
+        _load(model)
 
 
 def test_operators_of_one_processor_are_refused_with_the_way_out():
@@ -333,6 +337,29 @@ def test_external_data_stays_in_its_folder(tmp_path):
     (folder / "w.bin").symlink_to(tmp_path / "outside.bin")
     with pytest.raises(mx.MXNetError, match="leads out of the folder"):
         mx.onnx.load(folder / "m.onnx")
+    (tmp_path / "deeper").mkdir()   # its name begins with that of the folder
+    (tmp_path / "outside.bin").rename(tmp_path / "deeper" / "w.bin")
+    (folder / "w.bin").unlink()
+    (folder / "w.bin").symlink_to(tmp_path / "deeper" / "w.bin")
+    with pytest.raises(mx.MXNetError, match="leads out of the folder"):
+        mx.onnx.load(folder / "m.onnx")
+
+
+def test_external_data_behind_links(tmp_path):
+    """The Hugging Face Hub keeps files by their contents; in folders of names are links to them."""
+    w, model = _dense()
+    blobs, names = tmp_path / "blobs", tmp_path / "snapshots" / "1" / "onnx"
+    blobs.mkdir()
+    names.mkdir(parents=True)
+    onnx.save_model(model, str(blobs / "m.onnx"), save_as_external_data=True, location="m.onnx_data", size_threshold=0)
+    for name, content in (("m.onnx", "00"), ("m.onnx_data", "11")):
+        (blobs / name).rename(blobs / content)
+        (names / name).symlink_to(blobs / content)
+    x = np.ones((1, 4), "float32")
+    np.testing.assert_allclose(mx.onnx.load(names / "m.onnx")(x).asnumpy(), x @ w.T, rtol=1e-5)
+    (names / "m.onnx_data").unlink()
+    with pytest.raises(mx.MXNetError, match="keeps tensor w in the file 'm.onnx_data', and there is no .*accepted: the model with"):
+        mx.onnx.load(names / "m.onnx")
 
 
 @pytest.mark.parametrize("dims, size", [([2, 3], 20), ([-1, 3], 12), ([2**40, 2**40], 8), ([2**62], 8), ([1] * 70, 4)])

@@ -32,6 +32,20 @@ X, IDS = np.ones((2, 2), "float32"), np.array([0, 2])
 OBJECTS = np.array([[1.0, 2.0]] * 2, dtype=object)
 
 
+@pytest.mark.parametrize("shape", [2, "24", np.int64(3), None])
+def test_shapes_that_are_none(model, shape):
+    for make in (model.convert, model.to_block):
+        with pytest.raises(TypeError, match=r"shapes has .* for x; accepted: a tuple with a size for each dimension"):
+            make(shapes={"x": shape, "ids": (2,)})
+
+
+def test_opsets_that_are_newer():
+    newer = proto()
+    newer.opset_import[0].version = 29
+    with pytest.warns(UserWarning, match="opset 29 of ai.onnx; accepted: up to 28"):
+        mx.onnx.load(newer)
+
+
 @pytest.mark.parametrize("x, ids, kind, words", [
     (OBJECTS, IDS, TypeError, r"input x has a float among objects; accepted: numbers or strings.*astype"),
     ([[1, 2], [3]], IDS, ValueError, "input x is a list of which NumPy makes no array"),

@@ -17,6 +17,13 @@ __device__ __forceinline__ T Exp(T x) {
     return ::exp(x);
 }
 
+// A product in which 0 counts more than NaN: a row that is NaN, since a mask hides all of it, has
+// no gradient where none comes in.
+template <typename T>
+__device__ __forceinline__ T Reached(T gradient, T y) {
+  return gradient == T(0) ? T(0) : gradient * y;
+}
+
 template <typename X, typename Y, typename Length>
 struct SoftmaxArgs {
   const X* x;
@@ -117,7 +124,7 @@ struct softmax_backward_rows {
           if (m[j] == T(0)) g[e0 + j] = T(0);
       }
     });
-    row.EachElement([&](int e) { sum += log ? g[e] : g[e] * y[e]; });
+    row.EachElement([&](int e) { sum += log ? g[e] : Reached(g[e], y[e]); });
     sum = row.OfRow(sum, mx::Added());
     const T scale = static_cast<T>(a.scale);
     row.EachPack([&](int e0, int, long long at) {
@@ -127,7 +134,7 @@ struct softmax_backward_rows {
         if constexpr (log)
           g[e] = scale * (g[e] - Exp<Dx>(y[e]) * sum);
         else
-          g[e] = scale * (y[e] * (g[e] - sum));
+          g[e] = scale * Reached(g[e] - sum, y[e]);
       }
       mx::StorePack<width>(a.dx, at, g + e0);
     });
@@ -243,14 +250,14 @@ struct softmax_backward {
       T acc = T(0);
       for (long long i = lane; mine && i < a.length; i += lanes) {
         const long long at = base + i * a.inner;
-        acc += log ? Gradient(a, at) : Gradient(a, at) * mx::Load<T>(a.y, at);
+        acc += log ? Gradient(a, at) : Reached(Gradient(a, at), mx::Load<T>(a.y, at));
       }
       acc = Threads::MergeLanes(acc, lane, place, shared, mx::Added());
       const T scale = static_cast<T>(a.scale);
       for (long long i = lane; mine && i < a.length; i += lanes) {
         const long long at = base + i * a.inner;
         const T g = Gradient(a, at), y = mx::Load<T>(a.y, at);
-        mx::Store(a.dx, at, scale * (log ? g - ::exp(y) * acc : y * (g - acc)));
+        mx::Store(a.dx, at, scale * (log ? g - ::exp(y) * acc : Reached(g - acc, y)));
       }
     });
   }

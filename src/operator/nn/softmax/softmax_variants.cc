@@ -165,6 +165,15 @@ void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int6
   }
 }
 
+/* A row without a largest element is NaN. Where others take its place, behind a mask that hides all
+ * of it, no gradient comes in, and none goes out: NaN * 0 would be NaN. */
+template <typename T>
+bool Unreached(const T* gradient, int64_t length, int64_t stride) {
+  for (int64_t i = 0; i < length; ++i)
+    if (gradient[i * stride] != T(0)) return false;
+  return true;
+}
+
 template <typename T, typename Sum, bool kLog>
 void BackwardColumns(const SoftmaxCall& c, const T* og, const T* y, T* dx, int64_t width) {
   const T scale = static_cast<T>(c.scale);
@@ -174,6 +183,8 @@ void BackwardColumns(const SoftmaxCall& c, const T* og, const T* y, T* dx, int64
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) sum[j] += kLog ? og[i * c.inner + j] : og[i * c.inner + j] * y[i * c.inner + j];
   }
+  bool unreached[kBlock];
+  for (int64_t j = 0; j < width; ++j) unreached[j] = !kLog && std::isnan(sum[j]) && Unreached(og + j, c.length, c.inner);
   for (int64_t i = 0; i < c.length; ++i) {
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
@@ -182,6 +193,8 @@ void BackwardColumns(const SoftmaxCall& c, const T* og, const T* y, T* dx, int64
       dx[k] = scale * (kLog ? og[k] - exp(y[k]) * s : y[k] * (og[k] - s));
     }
   }
+  for (int64_t j = 0; j < width; ++j)
+    for (int64_t i = 0; unreached[j] && i < c.length; ++i) dx[i * c.inner + j] = T(0);
 }
 
 template <typename T, typename Sum>
@@ -226,6 +239,10 @@ void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, 
           sum += part;
         }
         const T s = static_cast<T>(sum);
+        if (!c.log && std::isnan(s) && Unreached(og, c.length, 1)) {
+          std::fill(dx, dx + c.length, T(0));
+          continue;
+        }
         if (c.log) {
 #pragma omp simd
           for (int64_t i = 0; i < c.length; ++i) dx[i] = scale * (og[i] - exp(y[i]) * s);
