@@ -59,7 +59,7 @@ class Callbacks {
     if (!Has(kDelete)) return;
     const auto callback = As<CustomOpDelFunc>(callbacks_[kDelete]);
     try {
-      custom::SubmitLater([callback, context = contexts_[kDelete]] { Freeing("Custom", [&] { callback(context); }); });
+      custom::SubmitLater([callback, context = contexts_[kDelete]] { Freeing("CustomOp", [&] { callback(context); }); });
     } catch (const std::exception&) {  // not given back
     }
   }
