@@ -33,8 +33,8 @@ class Segmentation(nn.Module):
         return self.net(x)["out"]
 
 
-def conv_bn(inputs, outputs, kernel=3, stride=1, act=nn.SiLU):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False),
+def conv_bn(inputs, outputs, kernel=3, stride=1, act=nn.SiLU, groups=1):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
                          nn.BatchNorm2d(outputs), act())
 
 

@@ -1,13 +1,14 @@
 """Networks of onnx_models.py that take less than a millisecond: the four of MLPerf Tiny
 (Banbury et al., 2021), and what programs in control, tables, time series and games call most.
-Needs torch."""
+Needs torch and torchvision."""
+import functools
+
 from torch import nn
 from torch.nn import functional as F
 
+import onnx_nets
 
-def conv_bn(inputs, outputs, kernel=3, stride=1, groups=1):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
-                         nn.BatchNorm2d(outputs), nn.ReLU())
+conv_bn = functools.partial(onnx_nets.conv_bn, act=nn.ReLU)
 
 
 def dense_bn(inputs, outputs):
@@ -47,7 +48,7 @@ class TinyKeywords(nn.Sequential):
     """DS-CNN: words in 49 frames of 10 coefficients."""
 
     def __init__(self):
-        apart = (layer for _ in range(4) for layer in (conv_bn(64, 64, 3, 1, 64), conv_bn(64, 64, 1)))
+        apart = (layer for _ in range(4) for layer in (conv_bn(64, 64, groups=64), conv_bn(64, 64, 1)))
         super().__init__(nn.Conv2d(1, 64, (10, 4), (2, 2), (4, 1), bias=False), nn.BatchNorm2d(64), nn.ReLU(), *apart,
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 12), nn.Softmax(1))
 
@@ -59,7 +60,7 @@ class TinyPersons(nn.Sequential):
         plan = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), *[(128, 1)] * 5, (256, 2), (256, 1))
         layers, width = [conv_bn(3, 8, 3, 2)], 8
         for outputs, stride in plan:
-            layers += [conv_bn(width, width, 3, stride, width), conv_bn(width, outputs, 1)]
+            layers += [conv_bn(width, width, 3, stride, groups=width), conv_bn(width, outputs, 1)]
             width = outputs
         super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 2), nn.Softmax(1))
 

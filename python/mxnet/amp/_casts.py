@@ -61,7 +61,7 @@ def cast_made_arguments(symbol, change):
 def wrap(function, change, condition=None, made=False):
     """`made`: also change the arguments that an operator of mx.sym makes for itself."""
     @functools.wraps(function)
-    def cast(*args, **kwargs):
+    def call(*args, **kwargs):
         if condition is not None and not condition(kwargs):
             return function(*args, **kwargs)
         args, kwargs = cast_arguments(args, kwargs, change)
@@ -69,5 +69,5 @@ def wrap(function, change, condition=None, made=False):
         if made and any(isinstance(v, Symbol) for a in [*args, *kwargs.values()] for v in (a if isinstance(a, list) else [a])):
             return cast_made_arguments(result, change)
         return result
-    cast._amp_original = function
-    return cast
+    call._amp_original = function
+    return call

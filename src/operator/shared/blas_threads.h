@@ -64,7 +64,7 @@ class FewBlasThreads {
 /* Threads for BLAS calls of so many operations in all. The sums of a part may differ in the last
  * bits from those of the whole, so matrices that one thread is done with in some 20 us are not
  * divided: they are the same in a batch, which is divided by matrices. */
-inline int BlasThreadsForFlops(double flops) { return flops < 2e6 ? 1 : OmpThreadsForFlops(flops); }
+inline int BlasThreadsForFlops(double flops) { return Env::Get().enforce_determinism || flops < 2e6 ? 1 : OmpThreadsForFlops(flops); }
 
 /*
  * part(begin, end) for `lines` rows or columns that do not depend on each other, `flops` in all:
@@ -74,7 +74,7 @@ template <typename Part>
 void ShareLines(int64_t lines, double flops, const Part& part) {
   constexpr int64_t least = 32;  // lines of a thread
   SettleBlasThreads();
-  const int64_t threads = Env::Get().enforce_determinism ? 1 : std::min<int64_t>(BlasThreadsForFlops(flops), lines / least);
+  const int64_t threads = std::min<int64_t>(BlasThreadsForFlops(flops), lines / least);
   if (threads <= 1) return part(int64_t{0}, lines);
   const OneBlasThread alone;
   ParallelForThreads(static_cast<int>(threads), lines, part);
@@ -85,8 +85,7 @@ template <typename F>
 void ShareStrips(int64_t strips, double flops, const F& f) {
   SettleBlasThreads();
   const OneBlasThread alone;
-  InTurns(Env::Get().enforce_determinism ? 1 : std::min<int64_t>(BlasThreadsForFlops(flops), strips), strips,
-          [&](int64_t strip, int64_t) { f(strip); });
+  InTurns(std::min<int64_t>(BlasThreadsForFlops(flops), strips), strips, [&](int64_t strip, int64_t) { f(strip); });
 }
 
 }  // namespace mxnet

@@ -440,7 +440,7 @@ TEST(CalmCores, EndWhereAThreadWaitsAndComeBackLaterBesideOneThatStays) {
   int64_t now = kHold, hold = kHold;
   for (int i = 0; i < 8; ++i) {
     EXPECT_FALSE(calm.Say(now += kPassed, kPassed, kWaits));
-    hold = std::min(2 * hold, Calm::kLongestHold + 0);
+    hold = std::min(2 * hold, Calm::kLongestHold);
     EXPECT_FALSE(calm.Say(now + hold - 1, kPassed, 0)) << i;
     EXPECT_TRUE(calm.Say(now += hold, kPassed, 0)) << i;
   }
