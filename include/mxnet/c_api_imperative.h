@@ -59,12 +59,13 @@ MXNET_C_DLL int MXAutogradIsRecording(bool* curr);
 MXNET_C_DLL int MXAutogradIsTraining(bool* curr);
 
 /* Whether 0 and no dimensions are lengths and scalars, as in NumPy, or mean unknown (0). Each
- * thread has its own answer. */
+ * thread has its own answer, unless the answer was given for all. */
 
-/* 1: they are lengths and scalars. 0: they mean unknown. */
+/* 1: they are lengths and scalars. 2: so they are in all threads. 0: they mean unknown. */
 MXNET_C_DLL int MXIsNumpyShape(int* curr);
 
-/* Sets that for this thread; `prev` gets what held before. */
+/* Sets that for this thread, or with 2 for all of them; 0 ends what holds for all, too. `prev` gets
+ * 1 if they were lengths and scalars here before. */
 MXNET_C_DLL int MXSetIsNumpyShape(int is_np_shape, int* prev);
 
 /* Attaches gradients to arrays. Requests: 0 none, 1 written, 3 added. */

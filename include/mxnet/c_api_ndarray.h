@@ -158,7 +158,8 @@ MXNET_C_DLL int MXNDArrayGetStorageType(NDArrayHandle handle, int* out_storage_t
  * -1 follows from the others, -2 to -4 are those of the operator reshape. `reverse` counts from the
  * last dimension. */
 
-/* A view with `ndim` dimensions. An error where the number of elements differs. */
+/* A view with `ndim` dimensions. Where all are above 0 they may name fewer elements, the first
+ * ones. */
 MXNET_C_DLL int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDArrayHandle* out);
 
 /* The same with wider numbers, and `reverse`. */

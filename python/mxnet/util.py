@@ -89,8 +89,8 @@ def set_flush_denorms(value):
 
 # ---- NumPy semantics ----
 # Shapes: whether () is a scalar and 0 a length (NumPy), or both mean "unknown" (classic). The
-# library keeps this flag per thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray.
-# Only Python needs to know.
+# library keeps this flag per thread, and one for all. Arrays: whether Gluon makes mx.np.ndarray or
+# mx.nd.NDArray. Only Python needs to know.
 
 class _Local(threading.local):
     """A thread's switches. What no thread has set is in the class: that costs less to read than a
@@ -125,8 +125,15 @@ def _tell_once(message):
 
 
 def set_np_shape(active):
-    """Switch the meaning of shapes for this thread. Returns the switch's previous position.
+    """Switch the meaning of shapes. Returns the switch's previous position.
 
+    Parameters
+    ----------
+    active : bool or int
+        True and False switch this thread; 2 switches all threads on, and False ends that as well.
+
+    Examples
+    --------
     >>> before = mx.util.set_np_shape(True)
     >>> mx.nd.zeros(()).shape, mx.nd.zeros((0, 2)).shape
     ((), (0, 2))
@@ -158,8 +165,16 @@ def _set_np_array(active):
     return previous
 
 
+def _set_np_shape(active):
+    """The same; returns 2 where the switch was on for all threads."""
+    current = ctypes.c_int()
+    check_call(_LIB.MXIsNumpyShape(ctypes.byref(current)))
+    set_np_shape(active)
+    return current.value
+
+
 class _NumpyShapeScope(_Scope):
-    _set = staticmethod(set_np_shape)
+    _set = staticmethod(_set_np_shape)
 
 
 class _ArrayScopeOfThread:

@@ -1,10 +1,17 @@
 #include "mxnet/numpy_shapes.h"
 
+#include <atomic>
+
 namespace mxnet {
 
-bool& NumpyShapes() {
-  thread_local bool numpys = false;
-  return numpys;
-}
+namespace {
+thread_local bool t_numpy_shapes = false;
+std::atomic<bool> g_numpy_shapes{false};
+}  // namespace
+
+bool NumpyShapes() { return t_numpy_shapes || NumpyShapesOfAll(); }
+void SetNumpyShapes(bool on) { t_numpy_shapes = on; }
+bool NumpyShapesOfAll() { return g_numpy_shapes.load(std::memory_order_relaxed); }
+void SetNumpyShapesOfAll(bool on) { g_numpy_shapes.store(on, std::memory_order_relaxed); }
 
 }  // namespace mxnet

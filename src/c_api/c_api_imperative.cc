@@ -270,14 +270,19 @@ int MXAutogradIsTraining(bool* curr) {
 
 int MXIsNumpyShape(int* curr) {
   API_BEGIN_UNSEEN(curr);
-  *curr = NumpyShapes();
+  *curr = NumpyShapesOfAll() ? 2 : NumpyShapes();
   API_END();
 }
 
 int MXSetIsNumpyShape(int is_np_shape, int* prev) {
   API_BEGIN_UNSEEN(prev);
   *prev = NumpyShapes();
-  NumpyShapes() = is_np_shape != 0;
+  if (is_np_shape == 2) {
+    SetNumpyShapesOfAll(true);
+  } else {
+    SetNumpyShapes(is_np_shape != 0);
+    if (is_np_shape == 0) SetNumpyShapesOfAll(false);
+  }
   API_END();
 }
 

@@ -1,6 +1,7 @@
 // NDArrays over the C ABI: creation, views, copies, waiting, properties.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/device/device_query.h"
@@ -162,9 +163,14 @@ int MXNDArrayReshape64(NDArrayHandle handle, int ndim, dim_t* dims, bool reverse
 }
 
 int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDArrayHandle* out) {
-  std::vector<dim_t> wide;
-  for (int i = 0; dims && i < ndim; ++i) wide.push_back(dims[i]);
-  return MXNDArrayReshape64(handle, ndim, dims ? wide.data() : nullptr, false, out);
+  API_BEGIN(out);
+  NDArray* a = WithMemory(handle);
+  Need(ndim, dims, "dimensions");
+  const std::vector<int64_t> codes(dims, dims + ndim);
+  const bool plain = std::all_of(codes.begin(), codes.end(), [](int64_t d) { return d > 0; });
+  const Shape shape = plain ? Shape(codes) : NDArray::InferReshape(a->shape(), codes, false);
+  *out = new NDArray(plain && shape.Size() < a->shape().Size() ? a->Window(0, shape, a->dtype()) : a->Reshape(shape));
+  API_END();
 }
 
 int MXNDArrayViewAs(NDArrayHandle handle, int ndim, const int64_t* shape, int dtype, NDArrayHandle* out) {

@@ -80,9 +80,6 @@ std::string PartOf(const NDArray& a) {
 std::vector<int64_t> IntsIn(const NDArray& array) { return Converted<int64_t>(array, kInt64); }
 std::vector<double> FloatsIn(const NDArray& array) { return Converted<double>(array, kFloat64); }
 
-NumpyShapesScope::NumpyShapesScope() : before_(NumpyShapes()) { NumpyShapes() = true; }
-NumpyShapesScope::~NumpyShapesScope() { NumpyShapes() = before_; }
-
 NDArray OnCPU(const NDArray& array) {
   if (array.ctx() == Context::CPU()) {
     array.WaitToRead();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/entry_key.h"
+#include "mxnet/numpy_shapes.h"
 #include "onnx/convert.h"
 
 namespace mxnet {
@@ -184,18 +185,6 @@ class GraphBuilder {
 
 /* Which part of its memory an array is, and as what. */
 std::string PartOf(const NDArray& a);
-
-/* NumPy's shapes while one of these lives: 0 is a size, () an element. */
-class NumpyShapesScope {
- public:
-  NumpyShapesScope();
-  ~NumpyShapesScope();
-  NumpyShapesScope(const NumpyShapesScope&) = delete;
-  NumpyShapesScope& operator=(const NumpyShapesScope&) = delete;
-
- private:
-  bool before_;
-};
 
 /* On the CPU; waits for it. */
 NDArray OnCPU(const NDArray& array);

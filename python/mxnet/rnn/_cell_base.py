@@ -28,13 +28,13 @@ class RNNParams:
         return self._params[name]
 
 
-def _steps(length, inputs, layout):
-    """A list with a Symbol per step."""
+def _steps(length, inputs, layout, split=symbol.split):
+    """A list with a Symbol per step; `split` names the node."""
     axis = _time_axis(layout)
     if isinstance(inputs, Symbol):
         assert len(inputs.list_outputs()) == 1, (
             '[rnn.unroll] a Symbol with several outputs given; one with a time axis, or a list of Symbols, is accepted')
-        inputs = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        inputs = split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
         return [inputs[i] for i in range(length)]
     assert len(inputs) == length, f'[rnn.unroll] {len(inputs)} inputs given for length={length}; both have to be equal'
     return list(inputs)

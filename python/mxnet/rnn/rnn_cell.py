@@ -160,8 +160,9 @@ class FusedRNNCell(BaseRNNCell):
             _steps(length, inputs, layout)    # checks their number
         if _time_axis(layout) == 1:
             warnings.warn('NTC layout detected. Consider using TNC for FusedRNNCell for faster speed', stacklevel=2)
-        swap = _time_axis(layout) == 1 and isinstance(inputs, Symbol)
-        data = symbol.swapaxes(inputs, dim1=0, dim2=1) if swap else _merged(inputs, 'TNC')
+        data = _merged(inputs, layout)
+        if _time_axis(layout) == 1:
+            data = symbol.swapaxes(data, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
         states = dict(zip(('state', 'state_cell'), states))
         with AttrScope(**({'__layout__': 'LNC'} if self._get_next_state else {})):
@@ -468,12 +469,13 @@ class BidirectionalCell(_CompoundCell):
         l_cell, r_cell = self._cells
         count = len(l_cell.state_info)
         l_out, l_states = l_cell.unroll(length, steps, states[:count], layout, merge_outputs)
-        r_out, r_states = r_cell.unroll(length, steps[::-1], states[count:], layout, False)
-        merged = isinstance(l_out, Symbol) if merge_outputs is None else merge_outputs
-        r_out = r_out[::-1]
+        r_out, r_states = r_cell.unroll(length, steps[::-1], states[count:], layout, merge_outputs)
+        merged = isinstance(l_out, Symbol) and isinstance(r_out, Symbol) if merge_outputs is None else merge_outputs
         if merged:
-            outputs = symbol.concat(_merged(l_out, layout), _merged(r_out, layout), dim=2, name=f'{self._output_prefix}out')
+            r_out = symbol.reverse(_merged(r_out, layout), axis=_time_axis(layout))
+            outputs = symbol.concat(_merged(l_out, layout), r_out, dim=2, name=f'{self._output_prefix}out')
         else:
+            l_out, r_out = (_steps(length, out, layout, symbol.SliceChannel) for out in (l_out, r_out))
             outputs = [symbol.concat(left, right, dim=1, name=f'{self._output_prefix}t{i}')
-                       for i, (left, right) in enumerate(zip(_steps(length, l_out, layout), r_out))]
+                       for i, (left, right) in enumerate(zip(l_out, r_out[::-1]))]
         return outputs, [l_states, r_states]

@@ -9,6 +9,7 @@
 #include "mxnet/op.h"
 #include "onnx/builder.h"
 #include "onnx/convert/operands.h"
+#include "operator/record/traits.h"
 
 namespace mxnet {
 namespace onnx {
@@ -304,10 +305,11 @@ Rules MakeRules() {
 /* A sum or a mean, perhaps times or over numbers. */
 static bool IsOfSums(const NodeEntry& e) {
   const Node* node = e.node.get();
-  const auto is = [&](const char* op) { return node->op()->name == op; };
   for (int i = 0; i < 4 && !node->is_variable(); ++i) {
-    if (is("_npi_sum") || is("_npi_mean")) return true;
-    if (!is("_npi_multiply") && !is("_npi_multiply_scalar") && !is("_npi_true_divide") && !is("_npi_true_divide_scalar")) return false;
+    const Role role = RoleOf(*node);
+    if (role == Role::kSum || role == Role::kMean) return true;
+    const auto is = [&](Role scaling) { return role == scaling || NumberBeside(*node, scaling); };
+    if (!is(Role::kMultiply) && !is(Role::kDivide)) return false;
     node = node->inputs[0].node.get();
   }
   return false;

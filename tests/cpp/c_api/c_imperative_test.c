@@ -70,6 +70,11 @@ static void Operators(void) {
   CHECK(At(flat, 3) == 1); /* views share memory */
   OK(MXNDArrayFree(row));
   OK(MXNDArrayFree(flat));
+  OK(MXNDArrayReshape(into, 2, (int[]){1, 2}, &flat)); /* fewer elements: the first ones */
+  OK(MXNDArrayGetShapeEx(flat, &ndim, &shape));
+  CHECK(ndim == 2 && shape[0] == 1 && shape[1] == 2 && At(flat, 1) == At(into, 1));
+  OK(MXNDArrayFree(flat));
+  CHECK(MXNDArrayReshape(into, 2, (int[]){7, 2}, &flat) == -1); /* never more */
 
   uint32_t count;
   const char** names;

@@ -18,7 +18,7 @@ namespace {
 class SwitchScope {
  public:
   SwitchScope() : float64_(numpy::DefaultIsFloat64()), shapes_(NumpyShapes()) {}
-  ~SwitchScope() { numpy::DefaultIsFloat64() = float64_, NumpyShapes() = shapes_; }
+  ~SwitchScope() { numpy::DefaultIsFloat64() = float64_, SetNumpyShapes(shapes_); }
 
  private:
   const bool float64_, shapes_;
@@ -139,7 +139,7 @@ TEST(Switches, CompiledDrawsFollowTheShapes) {
   graph.outputs = {MakeOp("_random_uniform", {}, {{"shape", "()"}}, "draw")};
   const auto op = CachedOp::Create(graph, {{"inline_limit", "0"}});
   for (int round = 0; round < 4; ++round) {
-    NumpyShapes() = round & 1;
+    SetNumpyShapes(round & 1);
     std::vector<NDArray> outputs(1);
     op->Invoke({}, Pointers(&outputs));
     ASSERT_EQ(outputs[0].shape(), round & 1 ? Shape(std::vector<int64_t>()) : Shape({1})) << "round " << round;

@@ -266,7 +266,15 @@ void Eager() {
   const AttrsPtr square = MakeAttrs(Op::Get("square"), {});
   NDArray x = Filled(Shape({2}), {1, 2}), grad(Shape({2}), kCPU), y, z;
   Imperative::MarkVariables({&x}, {OpReq::kWrite}, {&grad});
-  NumpyShapes() = false;
+  {
+    const NumpyShapesScope scope;
+    CHECK(NumpyShapes());
+  }
+  SetNumpyShapesOfAll(true);
+  CHECK(NumpyShapes() && NumpyShapesOfAll());
+  SetNumpyShapesOfAll(false);
+  SetNumpyShapes(false);
+  CHECK(!NumpyShapes());
   Imperative::State().recording = true;
   Imperative::State().training = true;
   Imperative::Invoke(times, {&x}, {&y});

@@ -47,6 +47,14 @@ def evaluate(text):
         return eval(text, {'S': mx.sym, 'V': V, 'mx': mx})   # our own expressions, below
 
 
+# Recurrent cells, of a list of steps and of one array.
+PAIRS = ("[mx.rnn.LSTMCell(4,prefix='l_'),mx.rnn.GRUCell(4,prefix='r_')]",
+         "[mx.rnn.FusedRNNCell(4,mode='gru',prefix='l_'),mx.rnn.FusedRNNCell(4,mode='lstm',prefix='r_')]",
+         "[mx.rnn.FusedRNNCell(4,mode='gru',prefix='l_'),mx.rnn.LSTMCell(4,prefix='r_')]")
+CELLS = ["mx.rnn.FusedRNNCell(4,num_layers=2,mode='lstm',prefix='f_')", *(f"mx.rnn.BidirectionalCell(*{p})" for p in PAIRS)]
+UNROLLED = [f"{cell}.unroll(2,{steps},layout='{layout}',merge_outputs={merge})[0]" for cell in CELLS
+            for steps in ("[V('x'),V('y')]", "V('x')") for layout in ("NTC", "TNC") for merge in (None, True, False)]
+
 EXPRESSIONS = [
     "S.topk(V('x'),ret_typ='both')",
     "S.topk(V('x'),ret_typ='mask')",
@@ -269,6 +277,7 @@ EXPRESSIONS = [
     "mx.gluon.nn.Conv2D(3,3,prefix='c_')(V('x'))",
     "mx.gluon.nn.BatchNorm(prefix='b_')(V('x'))",
     "mx.gluon.nn.PReLU(prefix='p_')(V('x'))",
+    *UNROLLED,
 ]
 
 

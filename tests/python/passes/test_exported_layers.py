@@ -114,6 +114,27 @@ def test_products_read_transposed_matrices_as_they_lie(axes, second, already):
     assert operators(folded).count("transpose") == (axes != (0, 1, 3, 2))
 
 
+@pytest.mark.parametrize("flat", [(6, 4, 5), (1, 6, 4, 5), (3, 2, 4, 5)])
+@pytest.mark.parametrize("second", [False, True])
+def test_products_read_matrices_that_were_transposed_in_another_stack(flat, second):
+    a, b = variables("ab")
+    n = len(flat)
+    turned = mx.sym.transpose(mx.sym.reshape(b, shape=flat), axes=(*range(n - 2), n - 1, n - 2))
+    apart = mx.sym.reshape(turned, shape=(2, 3, 5, 4))
+    net = mx.sym.batch_dot(a, apart) if second else mx.sym.batch_dot(apart, a)
+    folded, _ = compare(net, {"a": (2, 3, 7, 5) if second else (2, 3, 4, 7), "b": (2, 3, 4, 5)}, ["fold_transposes"], fewer=False)
+    assert "transpose" not in operators(folded)
+
+
+@pytest.mark.parametrize("flat, axes, shape", [((6, 20), (1, 0), (2, 3, 5, 4)), ((2, 3, 4, 5), (1, 0, 3, 2), (2, 3, 5, 4)),
+                                               ((6, 4, 5), (0, 2, 1), (2, 3, 4, 5))])
+def test_reshapes_that_mix_matrices_stay(flat, axes, shape):
+    a, b = variables("ab")
+    apart = mx.sym.reshape(mx.sym.transpose(mx.sym.reshape(b, shape=flat), axes=axes), shape=shape)
+    folded, _ = compare(mx.sym.batch_dot(a, apart), {"a": (2, 3, 7, shape[2]), "b": (2, 3, 4, 5)}, ["fold_transposes"], fewer=False)
+    assert "transpose" in operators(folded)
+
+
 def test_a_transpose_that_others_read_stays():
     a, b = variables("ab")
     turned = mx.sym.transpose(b, axes=(0, 2, 1))

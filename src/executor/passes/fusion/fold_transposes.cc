@@ -14,8 +14,26 @@ namespace mxnet {
 namespace {
 
 /* `operand` with the rows and columns of its matrices in the other order, where that makes the
- * columns lie side by side in memory; empty: it would not. */
-NodeEntry Swapped(const NodeEntry& operand, int ndim) {
+ * columns lie side by side in memory; empty: it would not. `original` is the operand in the old
+ * graph. PyTorch's exporter puts stacks together for a transpose, and apart again behind it. */
+NodeEntry Swapped(const NodeEntry& operand, const NodeEntry& original, const GraphInfo& info, const EntryUsers& users) {
+  if (users.at(original) != 1) return NodeEntry();
+  const Shape& shape = info.shape(original);
+  const int ndim = shape.ndim();
+  if (IsResultOf(operand, Role::kReshape)) {
+    const NodeEntry &inner = operand.node->inputs[0], &was = original.node->inputs[0];
+    const Shape& flat = info.shape(was);
+    const int n = flat.ndim();
+    if (ndim < 2 || n < 2 || flat[n - 2] != shape[ndim - 2] || flat[n - 1] != shape[ndim - 1]) return NodeEntry();
+    const std::vector<int> axes = IsResultOf(inner, Role::kTranspose) ? PermutationOf(*inner.node, n) : std::vector<int>();
+    for (int i = 0; i < n - 2; ++i)
+      if (axes.empty() || axes[i] != i) return NodeEntry();  // stacks change places
+    const NodeEntry lying = Swapped(inner, was, info, users);
+    if (!lying) return NodeEntry();
+    Shape swapped = shape;
+    std::swap(swapped[ndim - 2], swapped[ndim - 1]);
+    return graph_ops::ReshapeTo(lying, swapped, operand.node->name);
+  }
   if (!IsResultOf(operand, Role::kTranspose)) return NodeEntry();
   std::vector<int> axes = PermutationOf(*operand.node, ndim);
   if (axes.empty() || axes[ndim - 2] != ndim - 1) return NodeEntry();
@@ -64,8 +82,7 @@ Operands OperandsOf(const Node& product, const Node& original, const GraphInfo& 
   bool joins = true;  // the scales of both, or one of what was transposed
   for (int i = 0; i < 2; ++i) {
     behind[i] = BehindScales(product.inputs[i], original.inputs[i], info, users);
-    const NodeEntry& was = behind[i].original;
-    if (users.at(was) == 1) transposed[i] = Swapped(behind[i].entry, info.shape(was).ndim());
+    transposed[i] = Swapped(behind[i].entry, behind[i].original, info, users);
     joins = joins && behind[i].scales > 0;
   }
   for (int i = 0; i < 2; ++i) joins = joins || (behind[i].scales > 0 && transposed[i]);
