@@ -10,9 +10,9 @@
 #include "c_api/c_api_common.h"
 #include "c_api/c_api_symbol.h"
 #include "graph/json.h"
-#include "onnx/inner.h"
-#include "onnx/reader.h"
-#include "onnx/session.h"
+#include "onnx/control/inner.h"
+#include "onnx/file/reader.h"
+#include "onnx/run/session.h"
 
 using namespace mxnet;        // NOLINT
 using namespace mxnet::onnx;  // NOLINT

@@ -11,9 +11,9 @@
 #include "mxnet/op.h"
 #include "ndarray/run.h"
 #include "ndarray/stored.h"
-#include "onnx/derived.h"
-#include "onnx/learning.h"
-#include "onnx/weights_call.h"
+#include "onnx/rewrite/learning.h"
+#include "onnx/run/derived.h"
+#include "onnx/run/weights_call.h"
 
 namespace mxnet {
 namespace onnx {

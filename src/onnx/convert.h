@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "mxnet/node.h"
-#include "onnx/model.h"
+#include "onnx/file/model.h"
 
 namespace mxnet {
 namespace onnx {

@@ -8,7 +8,7 @@
 
 #include "onnx/builder.h"
 #include "onnx/convert/make.h"
-#include "onnx/repeats.h"
+#include "onnx/rewrite/repeats.h"
 
 namespace mxnet {
 namespace onnx {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "onnx/convert/norm.h"
+#include "onnx/convert/neural/norm.h"
 
 namespace mxnet {
 namespace onnx {

@@ -1,5 +1,5 @@
 // What calls of a model took, by the number of their inputs' elements.
-#include "onnx/call_times.h"
+#include "onnx/run/call_times.h"
 
 #include <gtest/gtest.h>
 
