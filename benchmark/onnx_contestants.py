@@ -10,13 +10,19 @@ import numpy as np
 from alternate import answers, repeat, serve, settle, status_mib, warm_memory
 
 MODULE = {"ours": "mxnet.onnx", "onnxruntime": "onnxruntime", "openvino": "openvino"}
-LEVELS = ("avx512", "avx2")
+LEVELS = ("avx512", "avx2")   # see levels_here
 LATER, SETTLE = 8, 3   # shapes behind the first other one, and how many do not count
 
 
 NOT_HELD = "not held"   # a cell of a contestant that cannot be measured at the row's level
 ABOUT_NOT_HELD = (f"{NOT_HELD}: onnxruntime has no switch for the level, and its kernels take AVX-512 and VNNI. Such a cell is not "
                   "measured and counts in no ratio, median or least.")
+
+
+def levels_here():
+    """Those of LEVELS that this processor has."""
+    with open("/proc/cpuinfo") as file:
+        return LEVELS if " avx512f" in file.read() else LEVELS[1:]
 
 
 def environment(name, level, env):
@@ -26,8 +32,8 @@ def environment(name, level, env):
 
 
 def is_held(name, level):
-    """Can the contestant be measured at the level?"""
-    return not (name == "onnxruntime" and level == "avx2")
+    """Can the contestant be measured at the level? onnxruntime where the processor has no other."""
+    return name != "onnxruntime" or level == levels_here()[0]
 
 
 class Runtime:
@@ -174,7 +180,7 @@ def main():
     parser.add_argument("--one", help="inputs of batch 1, where there are others")
     parser.add_argument("--outputs", help="file for what it computed")
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--level", choices=LEVELS, default="avx512")
+    parser.add_argument("--level", choices=LEVELS, default=LEVELS[0])
     parser.add_argument("--half", action="store_true", help="16-bit products are as good")
     parser.add_argument("--warm", action="store_true", help="the first answer counts: have memory at hand")
     args = parser.parse_args()

@@ -6,8 +6,8 @@ bursts. The last column of each group is the best other's number divided by ours
 Models of your own: NAME.onnx with inputs in NAME.1.npz (arrays in_INPUT) in the folder of --cache.
 
 The level AVX2 holds ours and OpenVINO to it. onnxruntime has no switch for that, and computes with
-what the processor has. So its cells of that level say "not held" and count nowhere; its results are
-compared all the same.
+what the processor has. So its cells of that level say "not held" and count nowhere where that is
+more; its results are compared all the same.
 
 A library that was linked a moment ago is copied first (copy_library)."""
 import argparse
@@ -42,8 +42,8 @@ def parse():
     parser.add_argument("--contestants", type=words, default=list(onnx_contestants.MODULE), help="of ours,onnxruntime,openvino")
     parser.add_argument("--threads", type=numbers, help="default 2,1")
     parser.add_argument("--batch", type=numbers, help="default 1,8, of those that a file takes")
-    parser.add_argument("--level", type=words, help="default avx512,avx2")
-    parser.add_argument("--quick", action="store_true", help="2 threads, batch 1, AVX-512 and fewer rounds where not given")
+    parser.add_argument("--level", type=words, help="default avx512,avx2, of those that the processor has")
+    parser.add_argument("--quick", action="store_true", help="2 threads, batch 1, the highest level and fewer rounds where not given")
     parser.add_argument("--rounds", type=int, help="default 7, quick 3")
     parser.add_argument("--slice", type=float, default=0.1, help="seconds of a burst, at least one call")
     parser.add_argument("--starts", type=int,
@@ -56,10 +56,10 @@ def parse():
     args = parser.parse_args()
     quick = args.quick
     for name, value in (("threads", [2] if quick else [2, 1]), ("batch", [1] if quick else [1, 8]), ("rounds", 3 if quick else 7),
-                        ("level", ["avx512"] if quick else list(onnx_contestants.LEVELS)), ("starts", 3 if quick else 5)):
+                        ("level", list(onnx_contestants.levels_here()[:1 if quick else None])), ("starts", 3 if quick else 5)):
         if getattr(args, name) is None:
             setattr(args, name, value)
-    for option, given, accepted in (("level", args.level, onnx_contestants.LEVELS),
+    for option, given, accepted in (("level", args.level, onnx_contestants.levels_here()),
                                     ("contestants", args.contestants, onnx_contestants.MODULE)):
         for word in given:
             if word not in accepted:

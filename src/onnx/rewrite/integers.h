@@ -10,7 +10,8 @@
 namespace mxnet {
 namespace onnx {
 
-/* The domain of the nodes that take the place of others; convert/integers.cc has their rules. */
+/* The domain of the nodes that take the place of others. Their rules are in
+ * convert/quantized/integers.cc. */
 constexpr char kIntegerDomain[] = "mxnet.integers";
 
 /*

@@ -10,7 +10,8 @@
 namespace mxnet {
 namespace onnx {
 
-/* The domain of the nodes that take the place of others; convert/index_choose.cc has their rule. */
+/* The domain of the nodes that take the place of others. Their rule is in
+ * convert/shape/index_choose.cc. */
 constexpr char kMasksDomain[] = "mxnet.masks";
 
 /*

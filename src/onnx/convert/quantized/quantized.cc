@@ -303,7 +303,7 @@ void ConvertQuantize(Call& c) {
         {c.outputs()[0], data, c.in(1), OptionalInput(c, 2), StepsAxis(c, c.in(1), axis, data.ndim()), block});
 }
 
-/* Of a node that other nodes need (onnx/float_nodes.h): a scale, which is no weight. */
+/* Of a node that other nodes need (onnx/rewrite/float_nodes.h): a scale, which is no weight. */
 void ConvertFixed(Call& c) { c.Out(c.ForTraining() ? Fixed(c, c.in(0)) : c.in(0)); }
 
 void ConvertDequantize(Call& c) {
