@@ -119,8 +119,7 @@ def main():
     parser.add_argument("names", nargs="*", default=list(NAMES), help=", ".join(ALL))
     parser.add_argument("--peers", help="a Python with onnxruntime, openvino, onnx and torch; without it ours alone")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32])
-    parser.add_argument("--level", nargs="+", choices=onnx_contestants.levels_here(),
-                        default=list(onnx_contestants.levels_here()))
+    parser.add_argument("--level", nargs="+", choices=onnx_contestants.LEVELS, default=list(onnx_contestants.levels_here()))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--slice", type=float, default=0.3, help="seconds of a burst, at least one call")

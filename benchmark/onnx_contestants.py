@@ -19,10 +19,24 @@ ABOUT_NOT_HELD = (f"{NOT_HELD}: onnxruntime has no switch for the level, and its
                   "measured and counts in no ratio, median or least.")
 
 
+ABOUT_SATURATION = ("Quantized models are not judged on this processor: without VNNI, onnxruntime adds products of bytes in 16 bits, "
+                    "and sums saturate.")
+
+
+def has_instructions(*flags):
+    """Does this processor have one of these?"""
+    with open("/proc/cpuinfo") as file:
+        return not set(flags).isdisjoint(file.read().split())
+
+
 def levels_here():
     """Those of LEVELS that this processor has."""
-    with open("/proc/cpuinfo") as file:
-        return LEVELS if " avx512f" in file.read() else LEVELS[1:]
+    return LEVELS if has_instructions("avx512f") else LEVELS[1:]
+
+
+def saturates_here():
+    """Are onnxruntime's sums of products of bytes no measure? See ABOUT_SATURATION."""
+    return not has_instructions("avx512_vnni", "avx_vnni")
 
 
 def environment(name, level, env):

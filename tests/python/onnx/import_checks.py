@@ -5,7 +5,8 @@ import pytest
 import mxnet as mx
 
 onnx = pytest.importorskip("onnx")
-ort = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
+import exact_sums  # noqa: E402  (needs both)
 
 node = onnx.helper.make_node
 MICROSOFT = {"domain": "com.microsoft"}
@@ -31,10 +32,7 @@ def model(nodes, feeds, weights, opset=17, outputs=()):
 
 
 def theirs(data, feeds):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"]).run(None, feeds)
+    return exact_sums.results(data, feeds)
 
 
 def ours(data, feeds):

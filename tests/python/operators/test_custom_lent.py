@@ -29,7 +29,7 @@ class NotingProp(mx.operator.CustomOpProp):
         return Noting()
 
 
-def until_here(call, times=3000):
+def until_here(call, times=30000):
     """Calls it until a call of the operator has run on this thread."""
     ran_on.clear()
     for _ in range(times):

@@ -114,6 +114,7 @@ def raced(monkeypatch, tmp_path, level, quantized):
     """The figures of a race whose numbers are made up: ours 2 ms, onnxruntime 1, OpenVINO 3."""
     monkeypatch.syspath_prepend(BENCHMARK)
     import onnx_race
+    monkeypatch.setattr(onnx_race.onnx_contestants, "has_instructions", lambda *flags: True)
     seconds = {"ours": 0.002, "onnxruntime": 0.001, "openvino": 0.003}
     begun = []
 
@@ -158,6 +159,15 @@ def test_a_cell_that_cannot_be_measured_at_the_level_says_so(monkeypatch, tmp_pa
     assert figures["errors"]["ours"] == pytest.approx(0.1) and begun.count(("onnxruntime", True)) == int(held)
 
 
+def test_levels_are_those_of_the_processor(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import onnx_contestants
+    for flags, levels in (({"avx2", "avx512f", "avx512_vnni"}, ("avx512", "avx2")), ({"avx2"}, ("avx2",))):
+        monkeypatch.setattr(onnx_contestants, "has_instructions", lambda *asked, has=flags: not has.isdisjoint(asked))
+        assert onnx_contestants.levels_here() == levels and onnx_contestants.saturates_here() == (len(flags) == 1)
+        assert [onnx_contestants.is_held("onnxruntime", level) for level in levels] == [True, False][:len(levels)]
+
+
 def test_the_library_is_copied_in_its_place_with_its_time(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(BENCHMARK)
     from onnx_race import copy_library
@@ -176,6 +186,7 @@ def test_the_library_is_copied_in_its_place_with_its_time(monkeypatch, tmp_path)
 def test_cells_of_8_bits_at_avx2_leave_onnxruntime_out(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARK)
     import int8
+    monkeypatch.setattr(int8.onnx_contestants, "has_instructions", lambda *flags: True)
     times = {"ours": [0.002] * 3, "ours, own form": [0.004] * 3, "ours, float32": [0.006] * 3, "openvino": [0.003] * 3}
     figures = int8.row("resnet50", 1, "avx2", times, {"ours": 0.1, "openvino": 0.2})
     assert figures["ratio"] == pytest.approx(1.5)

@@ -5,13 +5,15 @@
 
 #include "base/ran.h"
 #include "base/threads/omp.h"
+#include "mxnet/env.h"
 #include "operator/shared/gemm.h"
 
 namespace mxnet {
 namespace nn {
 namespace {
 
-constexpr int64_t kCached = 65536;  // numbers of windows that are made before they go to their places
+constexpr int64_t kCached = 65536;     // numbers of windows that are made before they go to their places
+constexpr int64_t kAlwaysDivided = 8;  // images and blocks of lines at least, with MXNET_ENFORCE_DETERMINISM
 constexpr int64_t kFewChannels = 8, kLeastFilters = 8;
 constexpr int64_t kFewNumbers = 16;  // of a channels-last line of a window, which a call would copy slower
 
@@ -138,7 +140,9 @@ bool FewWindows(KernelArgs& args, const ConvCall& call) {
   if (!call.weight.channels_last && d.channels > 1) turned = PositionsFirst(d, w), w = turned.data();
   const double products = static_cast<double>(d.batch * d.OutSize() * d.filters) * static_cast<double>(d.channels * d.KernelSize());
   const int threads = OmpThreadsForFlops(2.0 * products);
-  const int64_t blocks = std::clamp<int64_t>((threads + d.batch - 1) / d.batch, 1, std::max<int64_t>(1, d.in[1] / (2 * d.kernel[1])));
+  // A library's product may round a row as its neighbours say, so where blocks begin shows in bits.
+  const int64_t divided = Env::Get().enforce_determinism ? kAlwaysDivided : threads;
+  const int64_t blocks = std::clamp<int64_t>((divided + d.batch - 1) / d.batch, 1, std::max<int64_t>(1, d.in[1] / (2 * d.kernel[1])));
   ParallelForThreads(threads, d.batch * blocks, [&](int64_t begin, int64_t end) {
     std::vector<float> windows;
     for (int64_t b = begin; b < end; ++b) {

@@ -1,12 +1,11 @@
 """Compares this library with onnxruntime, and weighs differences by the noise of rounding."""
 
-import functools
-
 import numpy as np
 from onnx import helper as h, numpy_helper as nh
 from onnx.reference import ReferenceEvaluator
 
 import mxnet as mx
+from exact_sums import saturates
 from .graph import NP2T, T, node_reads, ort, session, tensor
 
 # What is refused here and let through there: windows outside of images, slopes that make data
@@ -142,18 +141,6 @@ def noisy(model, feed, k, a, b):
 
 def quantized(model):
     return any("Quantize" in n.op_type or "QLinear" in n.op_type or "Integer" in n.op_type for n in model.graph.node)
-
-
-@functools.lru_cache(None)
-def saturates():
-    """Does onnxruntime add products of bytes in 16 bits? So it does on processors without VNNI."""
-    constants = {"one": np.float32(1), "zero": np.uint8(0), "w": np.full((1, 2, 1, 1), 127, "i1"), "none": np.int8(0),
-                 "step": np.float32(1000)}
-    node = h.make_node("QLinearConv", ["x", "one", "zero", "w", "one", "none", "step", "zero"], ["y"])
-    graph = h.make_graph([node], "g", [h.make_tensor_value_info("x", T.UINT8, (1, 2, 1, 1))], [h.make_empty_tensor_value_info("y")],
-                         [tensor(np.asarray(v), k) for k, v in constants.items()])
-    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
-    return session(model).run(None, {"x": np.full((1, 2, 1, 1), 255, "u1")})[0].item() != 65   # 2 x 255 x 127 / 1000
 
 
 def as_onnx_says(case, i, k, ours, step):
