@@ -13,7 +13,10 @@ from onnx.reference import ReferenceEvaluator
 REASON = "onnxruntime's sums of products of bytes saturate on this processor, and onnx's reference does not know the operators"
 
 
-def _run(data, feeds, level):
+EVERY, NONE = ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+
+
+def as_it_is(data, feeds, level=EVERY):
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
@@ -31,21 +34,20 @@ def saturates():
                               [helper.make_empty_tensor_value_info("y")],
                               [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    y, = _run(made.SerializeToString(), {"x": np.full((1, 2, 1, 1), 255, "u1")}, ort.GraphOptimizationLevel.ORT_ENABLE_ALL)
+    y, = as_it_is(made.SerializeToString(), {"x": np.full((1, 2, 1, 1), 255, "u1")})
     return y.item() != 65   # 2 x 255 x 127 / 1000
 
 
 def results(data, feeds):
     """Of a model's bytes or file, for arrays by name, in the order of its outputs. Skips the test
     where nobody here knows them."""
-    every, none = ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     if not saturates():
-        return _run(data, feeds, every)
+        return as_it_is(data, feeds)
     made = onnx.load_from_string(data) if isinstance(data, bytes) else onnx.load(data)
     kinds = {n.op_type for n in made.graph.node}
     if not any("Integer" in k or k.startswith("Q") and k != "QuantizeLinear" or k == "DynamicQuantizeLSTM" or "DynamicQuantizeMat" in k
                for k in kinds):
-        return _run(data, feeds, none if "DequantizeLinear" in kinds else every)
+        return as_it_is(data, feeds, NONE if "DequantizeLinear" in kinds else EVERY)
     try:
         return ReferenceEvaluator(made).run(None, feeds)
     except Exception:  # noqa: BLE001  (of any kind: it is unfinished here and there)

@@ -34,7 +34,7 @@ def written_again(nodes, feeds, weights, folder, atol=1e-5, old=True):
     ours = block(*(mx.nd.array(a, dtype=a.dtype) for a in given))
     ours = [o.asnumpy() for o in (ours if isinstance(ours, (list, tuple)) else [ours])]
     path = mx.onnx.export_model(block, onnx_file_path=str(folder / "again.onnx"))
-    again = run(path, given)
+    again = run(path, given, exact=True)
     for one, other in zip(ours, again):
         assert one.shape == other.shape and one.dtype == other.dtype
         np.testing.assert_allclose(one.astype(float), other.astype(float), rtol=1e-5, atol=atol)

@@ -127,6 +127,6 @@ def test_ties_of_operators(op, activation):
         weights.update({name + "s": np.float32(value), name + "z": np.array(zero - shift, activation)})
     weights = {k: np.asarray(v) for k, v in weights.items() if k in inputs}
     data = model([node(op, inputs, ["y"], **attributes)], feeds, weights)
-    want, = theirs(data, feeds)
+    want, = theirs(data, feeds, exact=False)
     assert len(np.unique(want)) > 20
     np.testing.assert_array_equal(ours(data, feeds)[0], want)
