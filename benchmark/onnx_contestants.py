@@ -7,26 +7,24 @@ import time
 
 import numpy as np
 
+import report
 from alternate import answers, repeat, serve, settle, status_mib, warm_memory
 
 MODULE = {"ours": "mxnet.onnx", "onnxruntime": "onnxruntime", "openvino": "openvino"}
-LEVELS = ("avx512", "avx2")   # see levels_here
+LEVELS = ("avx512", "avx2")
 LATER, SETTLE = 8, 3   # shapes behind the first other one, and how many do not count
 
 
 NOT_HELD = "not held"   # a cell of a contestant that cannot be measured at the row's level
 ABOUT_NOT_HELD = (f"{NOT_HELD}: onnxruntime has no switch for the level, and its kernels take AVX-512 and VNNI. Such a cell is not "
                   "measured and counts in no ratio, median or least.")
-
-
 ABOUT_SATURATION = ("Quantized models are not judged on this processor: without VNNI, onnxruntime adds products of bytes in 16 bits, "
                     "and sums saturate.")
 
 
 def has_instructions(*flags):
     """Does this processor have one of these?"""
-    with open("/proc/cpuinfo") as file:
-        return not set(flags).isdisjoint(file.read().split())
+    return not set(flags).isdisjoint(report.processor()[1])
 
 
 def levels_here():
@@ -194,7 +192,7 @@ def main():
     parser.add_argument("--one", help="inputs of batch 1, where there are others")
     parser.add_argument("--outputs", help="file for what it computed")
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--level", choices=LEVELS, default=LEVELS[0])
+    parser.add_argument("--level", choices=LEVELS, default="avx512")
     parser.add_argument("--half", action="store_true", help="16-bit products are as good")
     parser.add_argument("--warm", action="store_true", help="the first answer counts: have memory at hand")
     args = parser.parse_args()

@@ -52,12 +52,18 @@ def line(r):
         f"; {r['ratios'][r['best']]:.2f} of {r['best']}" if r["best"] else "")
 
 
-def machine(root, versions, args):
-    """Lines of text: processor, what it reaches, versions, how it was measured."""
+def processor():
+    """Its name, and the instructions that it has."""
     with open("/proc/cpuinfo") as f:
         cpu = dict(re.findall(r"^(model name|flags)\s*: (.*)$", f.read(), re.M))
-    flags = [f for f in cpu.get("flags", "").split() if re.fullmatch(r"avx|avx2|fma|f16c|avx512\w*|avx_vnni|amx_\w+|vaes", f)]
-    lines = [f"Processor: {cpu.get('model name', os.uname().machine)}, {os.cpu_count()} cores; {' '.join(flags)}."]
+    return cpu.get("model name", os.uname().machine), cpu.get("flags", "").split()
+
+
+def machine(root, versions, args):
+    """Lines of text: processor, what it reaches, versions, how it was measured."""
+    name, flags = processor()
+    flags = [f for f in flags if re.fullmatch(r"avx|avx2|fma|f16c|avx512\w*|avx_vnni|amx_\w+|vaes", f)]
+    lines = [f"Processor: {name}, {os.cpu_count()} cores; {' '.join(flags)}."]
     limits = measured_limits(root, args.threads)
     if limits:
         lines.append(f"Measured with {args.threads} thread{'s' * (args.threads > 1)}: float32 "

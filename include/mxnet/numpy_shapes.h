@@ -9,8 +9,9 @@ namespace mxnet {
 /* Whether the shapes that this thread gives are NumPy's: 0 is a size, and () an element. If not, 0
  * and () mean "not known", as in 1.x. */
 MXNET_DLL bool NumpyShapes();
-/* Says so for this thread alone; what was said for all of them holds beside that. */
-MXNET_DLL void SetNumpyShapes(bool on);
+/* Says so for this thread alone; what was said for all of them holds beside that. Returns what was
+ * said for this thread before. */
+MXNET_DLL bool SetNumpyShapes(bool on);
 
 /* Whether it was said for all threads, those to come as well. */
 MXNET_DLL bool NumpyShapesOfAll();
@@ -19,12 +20,8 @@ MXNET_DLL void SetNumpyShapesOfAll(bool on);
 /* The shapes that this thread gives are NumPy's until the end of the block. */
 class NumpyShapesScope {
  public:
-  NumpyShapesScope() : before_(NumpyShapes()) {
-    if (!before_) SetNumpyShapes(true);
-  }
-  ~NumpyShapesScope() {
-    if (!before_) SetNumpyShapes(false);
-  }
+  NumpyShapesScope() : before_(SetNumpyShapes(true)) {}
+  ~NumpyShapesScope() { SetNumpyShapes(before_); }
   NumpyShapesScope(const NumpyShapesScope&) = delete;
   NumpyShapesScope& operator=(const NumpyShapesScope&) = delete;
 

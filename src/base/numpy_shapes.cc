@@ -1,6 +1,7 @@
 #include "mxnet/numpy_shapes.h"
 
 #include <atomic>
+#include <utility>
 
 namespace mxnet {
 
@@ -10,7 +11,7 @@ std::atomic<bool> g_numpy_shapes{false};
 }  // namespace
 
 bool NumpyShapes() { return t_numpy_shapes || NumpyShapesOfAll(); }
-void SetNumpyShapes(bool on) { t_numpy_shapes = on; }
+bool SetNumpyShapes(bool on) { return std::exchange(t_numpy_shapes, on); }
 bool NumpyShapesOfAll() { return g_numpy_shapes.load(std::memory_order_relaxed); }
 void SetNumpyShapesOfAll(bool on) { g_numpy_shapes.store(on, std::memory_order_relaxed); }
 

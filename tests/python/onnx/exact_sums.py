@@ -11,8 +11,6 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 REASON = "onnxruntime's sums of products of bytes saturate on this processor, and onnx's reference does not know the operators"
-
-
 EVERY, NONE = ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
