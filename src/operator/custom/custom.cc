@@ -26,10 +26,22 @@ namespace mxnet {
 namespace custom {
 namespace {
 
-/* How long the last call of forward took, and of backward. */
+/*
+ * How long the last call of forward took, and of backward: who waits for a long one does not run
+ * it, nor one that is not known yet. Some calls are long only on another thread, which has to wait
+ * for the interpreter: now and then one that is not very long is tried where it is waited for.
+ */
 struct Durations {
-  std::atomic<int64_t> ns[2] = {kLong, kLong};
-  static constexpr int64_t kLong = 250000;  // who waits for such a call does not run it, nor one that is not known yet
+  static constexpr int64_t kLong = 250000, kVeryLong = 5000000;  // ns
+  static constexpr uint32_t kBetweenTries = 16;
+  std::atomic<int64_t> ns[2] = {kVeryLong, kVeryLong};
+  std::atomic<uint32_t> long_ones[2] = {0, 0};
+
+  bool MayRunInWait(bool backward) {
+    const int64_t last = ns[backward].load(std::memory_order_relaxed);
+    if (last < kLong) return true;
+    return last < kVeryLong && long_ones[backward].fetch_add(1, std::memory_order_relaxed) % kBetweenTries == kBetweenTries - 1;
+  }
 };
 
 struct Registered {
@@ -335,7 +347,7 @@ std::exception_ptr RunCall(Call* call, const CustomState& state) {
 
 void Submit(std::shared_ptr<Call> call, const std::shared_ptr<OpState>& state, OnComplete done) {
   Job job;
-  if (static_cast<const CustomState&>(*state).durations->ns[call->backward].load(std::memory_order_relaxed) < Durations::kLong) {
+  if (static_cast<const CustomState&>(*state).durations->MayRunInWait(call->backward)) {
     const engine::Started started = engine::StartedHere();
     job.operation = started.operation;
     job.by_program = started.by_program;

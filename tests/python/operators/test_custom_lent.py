@@ -2,6 +2,7 @@
 import subprocess
 import sys
 import threading
+import time
 
 import mxnet as mx
 import numpy as np
@@ -109,6 +110,23 @@ def test_a_long_call_is_left_to_its_thread():
     x = mx.nd.ones(3)
     assert not until_here(lambda: mx.nd.Custom(x, op_type="test_custom_lent_long").wait_to_read(), 30)
     assert len(ran_on) == 30
+
+
+def test_a_call_that_is_long_for_the_other_thread_only():
+    class Late(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            ran_on.append(threading.get_ident())
+            if threading.current_thread() is not threading.main_thread():
+                time.sleep(0.001)
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("test_custom_lent_late")
+    class LateProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Late()
+
+    x = mx.nd.ones(3)
+    assert until_here(lambda: mx.nd.Custom(x, op_type="test_custom_lent_late").wait_to_read())
 
 
 def test_errors_reach_who_waits():
