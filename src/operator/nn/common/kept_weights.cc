@@ -21,6 +21,7 @@
 #include "base/threads/omp.h"
 #include "base/threads/shared_items.h"
 #include "mxnet/op.h"
+#include "operator/nn/common/late_floats.h"
 #include "operator/shared/kept_bytes.h"
 #include "operator/shared/transposed_weights.h"
 
@@ -312,10 +313,11 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     state = new KeptState();
     args.state->reset(state);
   }
+  const void* const original = state->block && state->source == source ? source : LateFloats::Original(args.plan_weights, source);
   const uint64_t version = args.in_versions[weight_input];
   uint64_t version_beside = 0;
   for (int input : beside) version_beside = Mix(version_beside, args.in_versions[input]);
-  if (state->block && state->source == source && state->version == version && state->version_beside == version_beside &&
+  if (state->block && state->source == original && state->version == version && state->version_beside == version_beside &&
       state->form == form && state->block->size == size) {
     JoinLatePage();
     return state->block->Aligned();
@@ -334,7 +336,7 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     state->block = g_blocks->Share(std::move(made));
     if (origin.identity) g_blocks->Put(origin, state->block);
   }
-  state->source = source, state->version = version, state->version_beside = version_beside, state->form = form;
+  state->source = original, state->version = version, state->version_beside = version_beside, state->form = form;
   return state->block->Aligned();
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/threads/omp.h"
 #include "mxnet/kernel_args.h"
+#include "operator/nn/common/late_floats.h"
 
 namespace mxnet {
 namespace nn {
@@ -26,7 +27,8 @@ T* Workspace(KernelArgs& args, int64_t count) {
  * runs. */
 class Widened {
  public:
-  /* `args` gets blobs of float32. REQUIRES: lives as long as `args` is used. */
+  /* `args` gets blobs of float32; weights whose reader asks for them are widened when it does.
+   * REQUIRES: lives as long as `args` is used. */
   explicit Widened(KernelArgs* args);
   /* Writes outputs, and inputs that the operator changes, back in their own dtype. */
   void Narrow();
@@ -35,6 +37,7 @@ class Widened {
   KernelArgs* args_;
   Span<const TBlob> in_, out_;
   std::vector<TBlob> wide_in_, wide_out_;
+  LateFloats late_;
 };
 
 [[noreturn]] void ThrowReal(const Attrs* attrs, int dtype);

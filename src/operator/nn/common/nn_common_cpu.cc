@@ -14,12 +14,7 @@ namespace {
 constexpr int64_t kBlock = 1 << 15;
 
 void ToFloat(const TBlob& from, float* to) {
-  ParallelFor(from.Size(), kBlock, [&](int64_t b, int64_t e) {
-    if (from.dtype == kFloat16)
-      HalfToFloat(from.data<float16>() + b, to + b, e - b);
-    else
-      BfloatToFloat(from.data<bfloat16>() + b, to + b, e - b);
-  });
+  ParallelFor(from.Size(), kBlock, [&](int64_t b, int64_t e) { HalvesToFloat(from.dtype, from.data<float16>() + b, to + b, e - b); });
 }
 
 void FromFloat(const float* from, const TBlob& to) {
@@ -57,7 +52,7 @@ const T* Converted(KernelArgs& args, const TBlob& blob) {
 }  // namespace
 
 Widened::Widened(KernelArgs* args)
-    : args_(args), in_(args->in), out_(args->out), wide_in_(in_.begin(), in_.end()), wide_out_(out_.begin(), out_.end()) {
+    : args_(args), in_(args->in), out_(args->out), wide_in_(in_.begin(), in_.end()), wide_out_(out_.begin(), out_.end()), late_(*args) {
   const auto widen = [args](TBlob* b, bool copy) {
     if (!IsHalf(b->dtype)) return;
     if (b->Size() == 0) b->dtype = kFloat32;  // no memory, but kernels ask for the dtype
@@ -67,10 +62,12 @@ Widened::Widened(KernelArgs* args)
     b->dtype = kFloat32;
     if (copy) Cast(args->run, half, *b);
   };
-  for (TBlob& b : wide_in_) widen(&b, true);
+  for (int i = 0; i < in_.size(); ++i)
+    if (!late_.Take(i, &wide_in_[i])) widen(&wide_in_[i], true);
   for (int i = 0; i < out_.size(); ++i) widen(&wide_out_[i], args->req[i] == OpReq::kAdd);
   args->in = Span<const TBlob>(wide_in_.data(), static_cast<int>(wide_in_.size()));
   args->out = Span<const TBlob>(wide_out_.data(), static_cast<int>(wide_out_.size()));
+  if (!late_.empty()) args->plan_weights = &late_;
 }
 
 void Widened::Narrow() {

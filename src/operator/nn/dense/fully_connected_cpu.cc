@@ -50,6 +50,12 @@ void Forward(KernelArgs& args) {
   if (dense && dense(args, call)) return;
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
+    if (IsHalf(data.dtype)) {
+      DenseCall wide = call;
+      wide.dtype = kFloat32, wide.data = a.in[0].dptr, wide.weight = a.in[1].dptr, wide.out = a.out[0].dptr;
+      if (bias) wide.bias = a.in[2].dptr;
+      if (NativeDense(a, wide, nullptr)) return;
+    }
     T* y = a.out[0].data<T>();
     if (bias) {
       const T* b = a.in[2].data<T>();
