@@ -11,8 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/half.h"
 #include "base/huge_pages.h"
 #include "common/huge_at.h"
+#include "mxnet/node.h"
+#include "mxnet/op.h"
+#include "operator/nn/common/nn_common.h"
 
 namespace mxnet {
 namespace nn {
@@ -115,6 +119,80 @@ TEST(KeptWeights, SharedAsLongAsSomebodyHoldsThem) {
   EXPECT_EQ(3.f * 7, kept[0]);
   Node c(Numbers(5000, 3));
   EXPECT_EQ(kept, c.Kept());
+}
+
+/* A call of a dense layer in float16 whose kernel computes in float32. */
+struct HalfCall {
+  std::vector<float16> weights;
+  std::vector<std::vector<float>> rooms;
+  std::shared_ptr<OpState> state;
+  std::vector<TBlob> in, out;
+  std::vector<OpReq> req{OpReq::kWrite};
+  std::vector<uint64_t> versions{1, 1};
+  AttrsPtr attrs = MakeAttrs(Op::Get("FullyConnected"), {{"num_hidden", "3"}, {"no_bias", "True"}});
+  KernelArgs args;
+
+  explicit HalfCall(bool in_plan) {
+    for (int i = 0; i < 15; ++i) weights.push_back(float16(static_cast<float>(i) / 4));
+    const auto blob = [this](Shape shape) {
+      TBlob made;
+      made.dptr = weights.data(), made.shape = std::move(shape), made.dtype = kFloat16, made.ctx = Context::CPU();
+      return made;
+    };
+    in = {blob(Shape({2, 5})), blob(Shape({3, 5}))};
+    out = {blob(Shape({2, 3}))};
+    args.attrs = attrs.get();
+    args.in = Span<const TBlob>(in.data(), 2), args.out = Span<const TBlob>(out.data(), 1), args.req = Span<const OpReq>(req.data(), 1);
+    if (in_plan) args.state = &state;
+    args.in_versions = Span<const uint64_t>(versions.data(), 2);
+    args.workspace = [this](size_t bytes) {
+      rooms.emplace_back(bytes / sizeof(float) + 16, -1.f);
+      return static_cast<void*>(rooms.back().data());
+    };
+  }
+  const float* Kept(int* made) {
+    const float* const at = args.in[1].data<float>();
+    return KeptWeights(args, 1, at, 7, 15, [&](float* to) { ++*made, std::copy_n(at, 15, to); });
+  }
+};
+
+TEST(KeptWeights, HalvesAreWidenedForWhoReadsThem) {
+  int made = 0;
+  const float* kept = nullptr;
+  HalfCall call(true);
+  for (int i = 0; i < 3; ++i) {
+    KernelArgs before = call.args;
+    const Widened widened(&call.args);
+    EXPECT_EQ(0.25f, call.args.in[0].data<float>()[1]);  // data is there
+    EXPECT_EQ(-1.f, call.args.in[1].data<float>()[1]);   // weights are not
+    const float* const now = call.Kept(&made);
+    EXPECT_EQ(kept ? kept : now, now);  // wherever the copies would have been
+    kept = now;
+    EXPECT_EQ(i == 0 ? 0.25f : -1.f, call.args.in[1].data<float>()[1]);
+    call.args.NeedWeights(call.args.in[1].dptr);
+    EXPECT_EQ(3.5f, call.args.in[1].data<float>()[14]);
+    call.args = before;
+  }
+  EXPECT_EQ(1, made);
+  EXPECT_EQ(3.5f, kept[14]);
+
+  HalfCall alone(false);
+  const Widened widened(&alone.args);
+  EXPECT_EQ(3.5f, alone.args.in[1].data<float>()[14]);
+}
+
+TEST(KeptWeights, HalvesArePackedByPartsWithoutAWholeCopy) {
+  HalfCall call(true);
+  const Widened widened(&call.args);
+  WeightParts parts;
+  parts.count = 3, parts.bytes = 5 * sizeof(float), parts.all = 15 * sizeof(float);
+  parts.fill = [](const void* from, int64_t begin, int64_t end, float* form, void*) {
+    std::copy_n(static_cast<const float*>(from), (end - begin) * 5, form + begin * 5);
+  };
+  const auto whole = [](float*) { FAIL() << "parts would do"; };
+  const float* const kept = KeptWeights(call.args, 1, call.args.in[1].dptr, 9, 15, whole, {}, [&] { return parts; });
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(static_cast<float>(i) / 4, kept[i]);
+  EXPECT_EQ(-1.f, call.args.in[1].data<float>()[0]);
 }
 
 TEST(KeptWeights, ManyThreads) {
