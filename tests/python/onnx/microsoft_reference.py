@@ -1,6 +1,6 @@
 """Operators of com.microsoft for onnx's reference evaluator. Those that add products of bytes are
-written down here, exactly, as ONNX Runtime's page of operators says (ContribOperators.md). It is
-asked for one node at a time for the others."""
+written down here, exactly, as ONNX Runtime's page of these operators says. It is asked for one node
+at a time for the others."""
 import numpy as np
 import onnx
 from onnx import helper

@@ -21,8 +21,8 @@ class LateFloats final : public PlanWeights, public TransposedWeights, public We
  public:
   /* Of a call on the CPU, with memory from its workspace. */
   explicit LateFloats(const KernelArgs& args) : args_(args), outer_(args.plan_weights) {}
-  /* Where the contents of an input of 16 bits will be, if its reader keeps a form and says so before
-   * it reads them as they lie (AsksForWeights). False: they must be there. */
+  /* Where the contents of an input of 16 bits will be, if its reader keeps a form, and says so
+   * before it reads them as they lie (AsksForWeights). False: they must be there. */
   bool Take(int input, TBlob* blob);
   bool empty() const { return late_.empty(); }
 
