@@ -12,6 +12,7 @@
 #include "base/mix.h"
 #include "mxnet/op.h"
 #include "ndarray/stored.h"
+#include "operator/record/asked_weights.h"
 #include "operator/record/traits.h"
 #include "operator/record/traits_graph.h"
 #include "operator/runtime/holds_graphs.h"
@@ -35,9 +36,7 @@ bool AsksFor(const Attrs& attrs, int input, int dtype) {
     const std::vector<int> written = attrs.op->MutateInputs(attrs);
     return std::find(written.begin(), written.end(), input) == written.end();
   }
-  const auto* asks = attrs.op->trait<AsksForWeights>();
-  if (!asks || input >= 32 || !(asks->inputs >> input & 1) || (asks->when && !asks->when(attrs))) return false;
-  return dtype == kFloat32 || dtype == kInt8 || (asks->halves && IsHalf(dtype)) || (asks->bytes && dtype == kUint8);
+  return KernelAsksFor(attrs, input, dtype);
 }
 
 PlanConstants::PlanConstants(const Plan& plan, std::function<void(int)> compute)

@@ -5,22 +5,9 @@ import functools
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
-import microsoft_reference
-
-EVERY, NONE = ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-
-
-def as_it_is(data, feeds, level=EVERY):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.graph_optimization_level = level
-    return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"]).run(None, feeds)
-
+from microsoft_reference import EVERY, NONE, as_it_is, evaluator
 
 @functools.lru_cache(None)
 def saturates():
@@ -48,4 +35,4 @@ def results(data, feeds):
     kinds = {n.op_type for n in made.graph.node}
     if not PRODUCTS & kinds:
         return as_it_is(data, feeds, NONE if "DequantizeLinear" in kinds else EVERY)
-    return ReferenceEvaluator(made, new_ops=microsoft_reference.operators(made.graph, as_it_is)).run(None, feeds)
+    return evaluator(made).run(None, feeds)

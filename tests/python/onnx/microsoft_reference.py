@@ -3,9 +3,24 @@ written down here, exactly, as ONNX Runtime's page of these operators says. It i
 at a time for the others."""
 import numpy as np
 import onnx
+import onnxruntime as ort
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_qlinear_conv import QLinearConv as Standard
+
+from integer_lstm_steps import reference
+
+EVERY, NONE = ort.GraphOptimizationLevel.ORT_ENABLE_ALL, ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+
+
+def as_it_is(data, feeds, level=EVERY):
+    """Results of ONNX Runtime, of a model's bytes or file, for arrays by name."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    options.graph_optimization_level = level
+    return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"]).run(None, feeds)
 
 
 def less(x, zero):
@@ -26,28 +41,19 @@ def by_own_range(x):
     return less(steps(x, scale, zero), zero), scale
 
 
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def run_alone(asked, op_type, inputs, attributes=(), outputs=("y",)):
-    """Results of one node, by `asked`, a function of a model's bytes and its arrays by name."""
-    names = ["" if a is None else f"i{n}" for n, a in enumerate(inputs)]
-    feeds = {n: np.asarray(a) for n, a in zip(names, inputs) if n}
-    node = onnx.NodeProto(op_type=op_type, domain="com.microsoft", input=names, output=outputs, attribute=attributes)
-    given = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()]
-    graph = helper.make_graph([node], "g", given, [onnx.ValueInfoProto(name=n) for n in outputs if n])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
-    return asked(made.SerializeToString(), feeds)
-
-
 class Microsoft(OpRun):
     op_domain, op_schema = "com.microsoft", None
-    asked = None   # ONNX Runtime, as run_alone says
 
     def alone(self, op_type, *inputs):
-        results = iter(run_alone(type(self).asked, op_type, inputs, self.onnx_node.attribute, list(self.onnx_node.output)))
-        return tuple(next(results) if n else None for n in self.onnx_node.output)
+        """Results of this node as one of that type, of ONNX Runtime."""
+        names, outputs = ["" if a is None else f"i{n}" for n, a in enumerate(inputs)], list(self.onnx_node.output)
+        feeds = {n: np.asarray(a) for n, a in zip(names, inputs) if n}
+        node = onnx.NodeProto(op_type=op_type, domain="com.microsoft", input=names, output=outputs, attribute=self.onnx_node.attribute)
+        given = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in feeds.items()]
+        graph = helper.make_graph([node], "g", given, [onnx.ValueInfoProto(name=n) for n in outputs if n])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+        results = iter(as_it_is(made.SerializeToString(), feeds))
+        return tuple(next(results) if n else None for n in outputs)
 
 
 class QGemm(Microsoft):
@@ -91,35 +97,21 @@ class DynamicQuantizeLSTM(Microsoft):
     def _run(self, x, w, r, bias=None, lengths=None, h=None, c=None, peepholes=None, w_scale=None, w_zero=None, r_scale=None,
              r_zero=None, hidden_size=0, direction="forward"):
         assert peepholes is None
-        (length, batch, _), directions = x.shape, w.shape[0]
-        lengths = np.full(batch, length) if lengths is None else lengths
-        h, c = (np.zeros((directions, batch, hidden_size)) if s is None else s.astype("f8") for s in (h, c))
-        y = np.zeros((length, directions, batch, hidden_size))
-        for d in range(directions):
-            turned = direction == "reverse" or d == 1
-            data, data_scale = by_own_range(x)
-            data = data @ less(w[d], w_zero[d]) * (data_scale.astype("f8") * w_scale[d])
-            data = data + (0 if bias is None else bias[d, :4 * hidden_size].astype("f8") + bias[d, 4 * hidden_size:])
-            for t in reversed(range(length)) if turned else range(length):
-                state, state_scale = by_own_range(h[d].astype("f4"))
-                gates = data[t] + state @ less(r[d], r_zero[d]) * (state_scale.astype("f8") * r_scale[d])
-                i, o, f, g = np.split(gates, 4, -1)
-                live = (t < lengths)[:, None]
-                c[d] = np.where(live, sigmoid(f) * c[d] + sigmoid(i) * np.tanh(g), c[d])
-                h[d] = np.where(live, sigmoid(o) * np.tanh(c[d]), h[d])
-                y[t, d] = np.where(live, h[d], 0)
-        return y.astype("f4"), h.astype("f4"), c.astype("f4")
+        directions, batch = w.shape[0], x.shape[1]
+        none = np.zeros((directions, batch, hidden_size))
+        bias = np.zeros((directions, 8 * hidden_size)) if bias is None else bias.astype("f8")
+        results = reference(x, w, r, w_scale.astype("f8"), w_zero, r_scale.astype("f8"), r_zero, bias, none if h is None else h,
+                            none if c is None else c, lengths, direction == "reverse", by_own_range)
+        return tuple(y.astype("f4") for y in results)
 
 
 EXACT = {one.__name__: one for one in Microsoft.__subclasses__()}
 
 
-def operators(graph, asked):
-    """For ReferenceEvaluator's new_ops: of all nodes of com.microsoft in the graph."""
-    kinds = {n.op_type for n in graph.node if n.domain == "com.microsoft"}
-
+def evaluator(made):
+    """onnx's, of a model with operators of com.microsoft."""
     def kind_alone(name):
         return type(name, (Microsoft,), {"_run": lambda self, *inputs, **_: self.alone(name, *inputs)})
 
-    Microsoft.asked = staticmethod(asked)
-    return [EXACT.get(name) or kind_alone(name) for name in sorted(kinds)]
+    kinds = {n.op_type for n in made.graph.node if n.domain == "com.microsoft"}
+    return ReferenceEvaluator(made, new_ops=[EXACT.get(name) or kind_alone(name) for name in sorted(kinds)])

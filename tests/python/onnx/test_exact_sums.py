@@ -26,9 +26,7 @@ def whole(*shape):
 def agree(kind, names, feeds, weights, outputs=("y",), atol=1, **attributes):
     outputs, weights = list(outputs), {**weights, **{n: a for n, a in STEPS.items() if n in names and n not in weights}}
     data = model([node(kind, names, outputs, **attributes, **MICROSOFT)], feeds, weights, outputs=outputs)
-    made = onnx.load_from_string(data)
-    evaluator = onnx.reference.ReferenceEvaluator(made, new_ops=microsoft_reference.operators(made.graph, exact_sums.as_it_is))
-    results = evaluator.run(None, feeds)
+    results = microsoft_reference.evaluator(onnx.load_from_string(data)).run(None, feeds)
     for got, want in zip(results, exact_sums.as_it_is(data, feeds)):
         assert got.dtype == want.dtype and got.shape == want.shape and np.ptp(want.astype(float)) > 0
         np.testing.assert_allclose(got.astype(float), want, rtol=1e-4, atol=atol)

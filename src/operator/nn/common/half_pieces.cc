@@ -6,6 +6,9 @@
 
 namespace mxnet {
 namespace nn {
+namespace {
+constexpr int64_t kAlone = 1 << 15;  // elements that one thread converts
+}
 
 void ReadFloats(int dtype, const void* from, float* to, int64_t n) {
   if (dtype == kFloat16)
@@ -23,6 +26,14 @@ void WriteFloats(const float* from, int dtype, void* to, int64_t n) {
     FloatToBfloat(from, static_cast<bfloat16*>(to), n);
   else
     std::memcpy(to, from, static_cast<size_t>(n) * sizeof(float));
+}
+
+void ReadFloats(const TBlob& from, float* to) {
+  ParallelFor(from.Size(), kAlone, [&](int64_t begin, int64_t end) { ReadFloats(from, begin, to + begin, end - begin); });
+}
+
+void WriteFloats(const float* from, const TBlob& to) {
+  ParallelFor(to.Size(), kAlone, [&](int64_t begin, int64_t end) { WriteFloats(from + begin, to, begin, end - begin); });
 }
 
 void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to) {

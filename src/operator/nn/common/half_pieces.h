@@ -22,6 +22,10 @@ inline void WriteFloats(const float* from, const TBlob& to, int64_t at, int64_t 
   WriteFloats(from, to.dtype, to.data<char>() + at * static_cast<int64_t>(DTypeSize(to.dtype)), n);
 }
 
+/* Whole arrays, on several threads. */
+void ReadFloats(const TBlob& from, float* to);
+void WriteFloats(const float* from, const TBlob& to);
+
 /* to[j], or what it holds with `add`, becomes the sum over the rows of m x n numbers of a half
  * type. On several threads. */
 void SumHalfRows(const TBlob& from, int64_t m, int64_t n, bool add, const TBlob& to);

@@ -1,20 +1,16 @@
 #include "operator/nn/common/late_floats.h"
 
-#include "base/dtype.h"
-#include "base/half.h"
 #include "base/mix.h"
-#include "base/threads/omp.h"
-#include "mxnet/op.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/kept_weights.h"
-#include "operator/record/traits.h"
+#include "operator/record/asked_weights.h"
 
 namespace mxnet {
 namespace nn {
 
 bool LateFloats::Take(int input, TBlob* blob) {
-  const auto* asks = args_.attrs->op->trait<AsksForWeights>();
-  if (!asks || !asks->halves || input >= 32 || !(asks->inputs >> input & 1) || (asks->when && !asks->when(*args_.attrs))) return false;
   if (!IsHalf(blob->dtype) || blob->Size() == 0 || args_.run.ctx.is_gpu() || !KeepsWeights(args_, input)) return false;
+  if (!KernelAsksFor(*args_.attrs, input, blob->dtype)) return false;
   TBlob floats = *blob;
   floats.dtype = kFloat32;
   floats.dptr = args_.workspace(static_cast<size_t>(blob->Size()) * sizeof(float));
@@ -32,11 +28,7 @@ void LateFloats::Need(const void* weights) {
   if (late->there) return;
   if (outer_) outer_->Need(late->half.dptr);
   late->there = true;
-  const size_t size = DTypeSize(late->half.dtype);
-  ParallelFor(late->half.Size(), 1 << 15, [&](int64_t begin, int64_t end) {
-    HalvesToFloat(late->half.dtype, static_cast<const char*>(late->half.dptr) + static_cast<size_t>(begin) * size,
-                  late->floats.data<float>() + begin, end - begin);
-  });
+  ReadFloats(late->half, late->floats.data<float>());
 }
 
 void LateFloats::Done(const void* weights) {
@@ -57,8 +49,7 @@ PlanWeights::ReadPart LateFloats::Parts(const void* weights) {
   if (late->there) return {};
   if (outer_) outer_->Need(late->half.dptr);
   return [half = late->half](size_t offset, void* to, size_t size) {
-    HalvesToFloat(half.dtype, static_cast<const char*>(half.dptr) + offset / 2, static_cast<float*>(to),
-                  static_cast<int64_t>(size / sizeof(float)));
+    ReadFloats(half, static_cast<int64_t>(offset / sizeof(float)), static_cast<float*>(to), static_cast<int64_t>(size / sizeof(float)));
   };
 }
 
@@ -81,13 +72,6 @@ LateFloats::Late* LateFloats::Find(const void* weights) {
   for (Late& l : late_)
     if (l.floats.dptr == weights) return &l;
   return nullptr;
-}
-
-void HalvesToFloat(int dtype, const void* from, float* to, int64_t n) {
-  if (dtype == kFloat16)
-    HalfToFloat(static_cast<const float16*>(from), to, n);
-  else
-    BfloatToFloat(static_cast<const bfloat16*>(from), to, n);
 }
 
 }  // namespace nn

@@ -47,9 +47,6 @@ class LateFloats final : public PlanWeights, public TransposedWeights, public We
   std::vector<Late> late_;
 };
 
-/* n elements of float16 or bfloat16 as float, on the calling thread. */
-void HalvesToFloat(int dtype, const void* from, float* to, int64_t n);
-
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_COMMON_LATE_FLOATS_H_

@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "base/half.h"
 #include "mxnet/op.h"
+#include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/pointwise/execute.h"
 
@@ -11,29 +12,14 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-constexpr int64_t kBlock = 1 << 15;
-
-void ToFloat(const TBlob& from, float* to) {
-  ParallelFor(from.Size(), kBlock, [&](int64_t b, int64_t e) { HalvesToFloat(from.dtype, from.data<float16>() + b, to + b, e - b); });
-}
-
-void FromFloat(const float* from, const TBlob& to) {
-  ParallelFor(to.Size(), kBlock, [&](int64_t b, int64_t e) {
-    if (to.dtype == kFloat16)
-      FloatToHalf(from + b, to.data<float16>() + b, e - b);
-    else
-      FloatToBfloat(from + b, to.data<bfloat16>() + b, e - b);
-  });
-}
-
 /* Between half precision and float32, on the device of the arrays. */
 void Cast(const RunContext& run, const TBlob& from, const TBlob& to) {
   if (run.ctx.is_gpu())
     pointwise::ExecuteCast(run, from, to, OpReq::kWrite);
   else if (IsHalf(from.dtype))
-    ToFloat(from, to.data<float>());
+    ReadFloats(from, to.data<float>());
   else
-    FromFloat(from.data<float>(), to);
+    WriteFloats(from.data<float>(), to);
 }
 
 template <typename T>

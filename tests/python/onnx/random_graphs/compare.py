@@ -2,11 +2,10 @@
 
 import numpy as np
 from onnx import helper as h, numpy_helper as nh
-from onnx.reference import ReferenceEvaluator
 
 import mxnet as mx
-import microsoft_reference
-from exact_sums import as_it_is, saturates
+from exact_sums import saturates
+from microsoft_reference import evaluator
 from .graph import NP2T, T, node_reads, ort, session, tensor
 
 # What is refused here and let through there: windows outside of images, slopes that make data
@@ -147,8 +146,7 @@ def quantized(model):
 def as_onnx_says(case, i, k, ours, step):
     """Does onnx's reference give the result, within a step, or can it not run the graph?"""
     try:
-        reference = ReferenceEvaluator(case.model, new_ops=microsoft_reference.operators(case.model.graph, as_it_is))
-        reference = reference.run(None, case.feeds[i])[k]
+        reference = evaluator(case.model).run(None, case.feeds[i])[k]
     except Exception:  # noqa: BLE001  (what it gets wrong)
         return True
     if reference.dtype.kind == "f" and reference.shape == ours.shape:
